@@ -1,0 +1,38 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+
+import type { Logger } from '../log.ts'
+import type { Tables } from './tables.ts'
+
+// bigint columns are counts far below 2^53, so a number is exact and what every caller wants.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+/** The typed query builder; a transaction has the same type, so that callers compose. */
+export type Db = Kysely<Tables>
+
+const STATEMENT_TIMEOUT_MS = 30_000
+const CONNECT_TIMEOUT_MS = 5_000
+
+export interface PoolOptions {
+  url: string
+  max: number
+  log: Logger
+  statementTimeoutMs?: number
+}
+
+/** A pool whose idle connections may break (a restart of PostgreSQL) without ending the process. */
+export function openPool({ url, max, log, statementTimeoutMs }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+  })
+  pool.on('error', (err) => log.warn({ err }, 'Lost a database connection'))
+  return pool
+}
+
+export function openDb(pool: pg.Pool): Db {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+}

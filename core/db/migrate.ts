@@ -1,0 +1,17 @@
+import { Migrator } from 'kysely/migration'
+
+import type { Db } from './db.ts'
+import { MIGRATIONS } from './migrations/index.ts'
+import { ensurePartitions } from './partitions.ts'
+
+/**
+ * Brings the schema up to date and makes the partitions of the coming days. Returns the migrations that ran.
+ * Kysely's own lock lets two installers of one database wait for each other.
+ */
+export async function migrate(db: Db, nowMs: number): Promise<string[]> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
+  const { error, results = [] } = await migrator.migrateToLatest()
+  if (error !== undefined) throw error
+  await ensurePartitions(db, nowMs)
+  return results.map((result) => result.migrationName)
+}

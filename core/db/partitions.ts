@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import pg from 'pg'
+
+import { firstIdAt } from '../ids.ts'
+import { RETENTION_CLASSES } from '../limits.ts'
+import type { Db } from './db.ts'
+
+const DAY_MS = 86_400_000
+const DAYS_AHEAD = 14
+
+const PARTITIONED = [
+  { table: 'event', column: 'id', fillfactor: 100 },
+  { table: 'delivery', column: 'id', fillfactor: 75 },
+  { table: 'attempt', column: 'delivery_id', fillfactor: 100 },
+] as const
+
+/** Two processes that make partitions at once wait for each other. */
+const PARTITION_LOCK = 7_058_612
+
+/** What PostgreSQL answers when the DEFAULT partition already holds rows of the day that is to be made. */
+const DEFAULT_HOLDS_ROWS = '23514'
+
+/**
+ * Makes each class's partition, with a DEFAULT below it that catches what has no day, and the days from yesterday to
+ * two weeks ahead for the classes that some organisation is in. Safe to run again and side by side. A day whose rows
+ * are in the DEFAULT already stays there.
+ */
+export async function ensurePartitions(db: Db, nowMs: number): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    await sql`select pg_advisory_lock(${PARTITION_LOCK})`.execute(connection)
+    try {
+      const existing = await partitionNames(connection)
+      const used = await classesInUse(connection)
+      for (const { name, definition } of partitionsAt(nowMs, used)) {
+        if (!existing.has(name)) await makePartition(connection, name, definition)
+      }
+    } finally {
+      await sql`select pg_advisory_unlock(${PARTITION_LOCK})`.execute(connection)
+    }
+  })
+}
+
+async function makePartition(db: Db, name: string, definition: string): Promise<void> {
+  try {
+    await sql.raw(`create table ${name} ${definition}`).execute(db)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== DEFAULT_HOLDS_ROWS) throw error
+  }
+}
+
+function* partitionsAt(
+  nowMs: number,
+  used: ReadonlySet<number>,
+): Generator<{ name: string; definition: string }> {
+  const today = Math.floor(nowMs / DAY_MS)
+  for (const { table, column, fillfactor } of PARTITIONED) {
+    const storage = `with (fillfactor = ${fillfactor})`
+    for (const days of RETENTION_CLASSES) {
+      const parent = `${table}_${days}`
+      yield {
+        name: parent,
+        definition: `partition of ${table} for values in (${days}) partition by range (${column})`,
+      }
+      yield { name: `${parent}_rest`, definition: `partition of ${parent} default ${storage}` }
+      for (let day = today - 1; used.has(days) && day <= today + DAYS_AHEAD; day++) {
+        const from = firstIdAt(day * DAY_MS)
+        const to = firstIdAt((day + 1) * DAY_MS)
+        yield {
+          name: `${parent}_${dayName(day)}`,
+          definition: `partition of ${parent} for values from ('${from}') to ('${to}') ${storage}`,
+        }
+      }
+    }
+  }
+}
+
+async function partitionNames(db: Db): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class join pg_namespace n on n.oid = relnamespace
+    where relispartition and relkind in ('r', 'p') and n.nspname = current_schema()`.execute(db)
+  return new Set(rows.map((row) => row.name))
+}
+
+/** The classes whose days are worth making: an unused class costs a hundred empty tables. */
+async function classesInUse(db: Db): Promise<Set<number>> {
+  const { rows } = await sql<{ class: number }>`
+    select distinct retention_class as class from organisation`.execute(db)
+  return new Set(rows.map((row) => row.class))
+}
+
+function dayName(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '')
+}

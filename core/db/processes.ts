@@ -1,0 +1,76 @@
+import { sql } from 'kysely'
+
+import type { Db } from './db.ts'
+
+/** A process that has not been seen for this long is taken for dead. */
+export const PROCESS_LIVE_MS = 5_000
+
+export interface ProcessIdentity {
+  id: string
+  role: string
+  name: string
+}
+
+/** Says that a process lives. One that restarts under its name replaces its former self. */
+export async function reportProcess(
+  db: Db,
+  process: ProcessIdentity,
+  nowMs: number,
+): Promise<void> {
+  await db
+    .insertInto('process')
+    .values({ ...process, seen_at: new Date(nowMs) })
+    .onConflict((conflict) =>
+      conflict.columns(['role', 'name']).doUpdateSet({ id: process.id, seen_at: new Date(nowMs) }),
+    )
+    .execute()
+}
+
+export async function forgetProcess(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('process').where('id', '=', id).execute()
+}
+
+/** The ids of a role's processes that reported within the last 5 s. */
+export async function liveProcesses(db: Db, role: string, nowMs: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('process')
+    .select('id')
+    .where('role', '=', role)
+    .where('seen_at', '>', new Date(nowMs - PROCESS_LIVE_MS))
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+/** The version that readers of changes start from: everything committed before it is in what they load now. */
+export async function changeHorizon(db: Db): Promise<string> {
+  const { rows } = await sql<{ horizon: string }>`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as horizon`.execute(db)
+  return rows[0]?.horizon ?? '0'
+}
+
+/**
+ * The changes at or after transaction `since` that are certainly committed, and where to go on. Transactions still
+ * running lie at or above the returned horizon and come next time: none is stepped over.
+ */
+export async function changesSince(
+  db: Db,
+  since: string,
+): Promise<{ horizon: string; changes: { kind: string; id: string }[] }> {
+  const { rows } = await sql<{ horizon: string; kind: string | null; id: string | null }>`
+    with horizon as (select pg_snapshot_xmin(pg_current_snapshot()) as xmin)
+    select h.xmin::text as horizon, c.kind, c.subject_id as id
+    from horizon h left join config_change c
+      on c.transaction_id >= ${since}::text::xid8 and c.transaction_id < h.xmin`.execute(db)
+  const changes = rows.flatMap(({ kind, id }) =>
+    kind !== null && id !== null ? [{ kind, id }] : [],
+  )
+  return { horizon: rows[0]?.horizon ?? since, changes }
+}
+
+/** Every process has long read what is older than an hour. */
+export async function deleteOldChanges(db: Db, nowMs: number): Promise<void> {
+  await db
+    .deleteFrom('config_change')
+    .where('at', '<', new Date(nowMs - 3_600_000))
+    .execute()
+}

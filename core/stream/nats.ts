@@ -1,0 +1,38 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+
+import type { Logger } from '../log.ts'
+
+export type { NatsConnection }
+
+const RECONNECT_WAIT_MS = 250
+const PING_INTERVAL_MS = 5_000
+
+/**
+ * A connection that comes back by itself for as long as the process lives. Waits for the first connection too, so
+ * that roles may start before NATS does.
+ */
+export async function openNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
+  const { protocol, username, password, host } = new URL(url)
+  const connection = await connect({
+    servers: `${protocol}//${host}`,
+    ...(username !== '' && password !== ''
+      ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+      : username !== '' && { token: decodeURIComponent(username) }),
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_WAIT_MS,
+    waitOnFirstConnect: true,
+    pingInterval: PING_INTERVAL_MS,
+    maxPingOut: 2,
+  })
+  void logStatus(connection, log)
+  return connection
+}
+
+async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === 'disconnect') log.warn('Lost the NATS connection')
+    if (status.type === 'reconnect') log.info('Reconnected to NATS')
+    if (status.type === 'error') log.warn({ err: status.error }, 'NATS refused an operation')
+  }
+}

@@ -1,0 +1,32 @@
+import { bytesOfUuid } from '../ids.ts'
+import { PARTITIONS } from '../limits.ts'
+
+export const DELIVERY_STREAM = 'DELIVERIES'
+export const DELIVERY_CONSUMER = 'worker'
+export const DELIVERY_SUBJECTS = 'dl.*'
+
+/** Changes of configuration; every ingest process and worker listens and answers. */
+export const CONFIG_CHANGED = 'config.changed'
+
+/** Rows became due now (a replay, a manual retry): workers look at once instead of at their next tick. */
+export const WAITING_DUE = 'waiting.due'
+
+/** Counts of accepted requests that ingest processes tell each other. */
+export const INGEST_COUNTS = 'ingest.counts'
+
+export function deliverySubject(partition: number): string {
+  return `dl.${partition}`
+}
+
+/**
+ * The partition of a delivery: one for an organisation under plan pacing, so that both pacing scopes live in one
+ * memory; spread by destination where there is no plan pacing. (architecture: Delivery)
+ */
+export function partitionOf(
+  organisationId: string,
+  destinationId: string,
+  isPaced: boolean,
+): number {
+  // The last bytes of a UUIDv7 are random, hence evenly spread.
+  return bytesOfUuid(isPaced ? organisationId : destinationId).readUInt32BE(12) % PARTITIONS
+}
