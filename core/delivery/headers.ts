@@ -1,0 +1,131 @@
+type Header = readonly [name: string, value: string]
+
+/** What one attempt says about itself; a null fact has no header. */
+export interface DeliveryFacts {
+  deliveryId: string
+  eventId: string | null
+  connectionId: string | null
+  /** Number of the attempt, from 1. */
+  attempt: number
+  attemptTrigger: string
+  sourceName: string | null
+  verifiedWith: string | null
+  remoteIp: string | null
+  timestampSeconds: number
+  signature: string
+}
+
+/** Stands in a stored event for the value that carried a source's shared secret. (decisions: Ingest) */
+export const MASKED_VALUE = '***'
+
+const NAME_LENGTH_MAX = 256
+const VALUE_LENGTH_MAX = 8_192
+
+/** Of one connection only (RFC 9110, section 7.6.1), or about what we send ourselves. undici refuses `expect`. */
+const NOT_FORWARDED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+/**
+ * The headers of one attempt, flat as undici takes them: the event's end-to-end headers as they came, ours, then the
+ * destination's `own`, which win; of two of its own with one name the later wins, so that `auth` goes before
+ * `headers`. An incoming `webhook-*` is kept as `postern-original-webhook-*`; an incoming `postern-*` is dropped, so
+ * that whoever trusts the name hears only us. (decisions: Delivery)
+ */
+export function deliveryHeaders(
+  eventHeaders: readonly Header[],
+  facts: DeliveryFacts,
+  own: readonly Header[],
+): string[] {
+  const ownIndex = indexByName(own)
+  const hops = namedByConnection(eventHeaders)
+  const flat: string[] = []
+  for (const [given, value] of eventHeaders) {
+    const name = given.toLowerCase()
+    if (NOT_FORWARDED.has(name) || name.startsWith('postern-') || value === MASKED_VALUE) continue
+    if (hops.has(name) || ownIndex?.has(name)) continue
+    flat.push(name.startsWith('webhook-') ? `postern-original-${name}` : given, value)
+  }
+  pushFacts(flat, facts)
+  own.forEach(([name, value], index) => {
+    if (ownIndex?.get(name.toLowerCase()) === index) flat.push(name, value)
+  })
+  return flat
+}
+
+/** Whether only the relay or the connection may set the header. (decisions: Delivery) */
+export function forbiddenDestinationHeader(name: string): boolean {
+  const lower = name.toLowerCase()
+  return NOT_FORWARDED.has(lower) || lower.startsWith('webhook-') || lower.startsWith('postern-')
+}
+
+/** What is wrong with a header that a destination is to send; undefined when nothing is. */
+export function headerFault(name: string, value: string): string | undefined {
+  if (name.length > NAME_LENGTH_MAX || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    return 'is not a header name'
+  }
+  if (forbiddenDestinationHeader(name)) return 'is a header that a destination may not set'
+  if (value.length > VALUE_LENGTH_MAX) return `must be at most ${VALUE_LENGTH_MAX} characters`
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+    ? undefined
+    : 'must hold only characters that a header can carry'
+}
+
+function pushFacts(flat: string[], facts: DeliveryFacts): void {
+  flat.push(
+    'webhook-id',
+    facts.deliveryId,
+    'webhook-timestamp',
+    String(facts.timestampSeconds),
+    'webhook-signature',
+    facts.signature,
+    'postern-delivery-id',
+    facts.deliveryId,
+    'postern-attempt',
+    String(facts.attempt),
+    'postern-attempt-trigger',
+    facts.attemptTrigger,
+  )
+  if (facts.eventId !== null) flat.push('postern-event-id', facts.eventId)
+  if (facts.sourceName !== null) flat.push('postern-source', asHeaderValue(facts.sourceName))
+  if (facts.connectionId !== null) flat.push('postern-connection-id', facts.connectionId)
+  if (facts.verifiedWith !== null) flat.push('postern-verified-with', facts.verifiedWith)
+  if (facts.remoteIp) flat.push('postern-original-ip', facts.remoteIp)
+}
+
+/** Names of sources are free text; what a header cannot carry travels percent-encoded. */
+function asHeaderValue(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
+}
+
+function indexByName(own: readonly Header[]): ReadonlyMap<string, number> | undefined {
+  if (own.length === 0) return undefined
+  return new Map(own.map(([name], index) => [name.toLowerCase(), index]))
+}
+
+/** Headers that the sender's `connection` declares to be of that connection only. */
+function namedByConnection(headers: readonly Header[]): ReadonlySet<string> {
+  let names: Set<string> | undefined
+  for (const [name, value] of headers) {
+    if (name.length !== 'connection'.length || name.toLowerCase() !== 'connection') continue
+    if (value === 'close' || value === 'keep-alive') continue
+    names ??= new Set()
+    for (const item of value.split(',')) names.add(item.trim().toLowerCase())
+  }
+  return names ?? NO_NAMES
+}

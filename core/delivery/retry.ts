@@ -1,0 +1,165 @@
+import { z } from 'zod'
+
+import { ATTEMPT_ERROR_CODES, type AttemptErrorCode } from './attempt-error.ts'
+
+/** Bounds of a retry policy. Ours: decisions fix the shape and the default only. */
+const ATTEMPTS_MAX = 50
+const DELAY_SECONDS_MAX = 7 * 86_400
+const RETRY_ON_MAX = 50
+
+const DEFAULT_SCHEDULE_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
+const DEFAULT_ATTEMPTS = DEFAULT_SCHEDULE_SECONDS.length + 1
+const DEFAULT_INITIAL_DELAY_SECONDS = 30
+const DEFAULT_MAX_DELAY_SECONDS = 36_000
+
+const JITTER = 0.2
+
+/** (decisions: Delivery) */
+const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 502, 504])
+const RETRY_AFTER_MS_MIN = 1_000
+const RETRY_AFTER_MS_MAX = 3_600_000
+const BUSY_MS_FIRST = 30_000
+const BUSY_MS_MAX = 900_000
+
+const delaySeconds = z.number().min(0).max(DELAY_SECONDS_MAX)
+const errorCodes: ReadonlySet<string> = new Set(ATTEMPT_ERROR_CODES)
+
+const Policy = z
+  .strictObject({
+    strategy: z.enum(['schedule', 'exponential', 'linear']).default('schedule'),
+    /** The last delay repeats when there are more attempts than delays. */
+    scheduleSeconds: z.array(delaySeconds).min(1).max(ATTEMPTS_MAX).optional(),
+    initialDelaySeconds: delaySeconds.optional(),
+    maxDelaySeconds: delaySeconds.optional(),
+    maxAttempts: z.int().min(1).max(ATTEMPTS_MAX).default(DEFAULT_ATTEMPTS),
+    retryOn: z
+      .array(
+        z.string().refine((item) => errorCodes.has(item) || /^[1-5](?:xx|\d\d)$/.test(item), {
+          error: 'must be an error code of attempts, a status such as 503 or a class such as 5xx',
+        }),
+      )
+      .max(RETRY_ON_MAX)
+      .optional(),
+  })
+  .superRefine((policy, context) => {
+    for (const name of misplaced(policy)) {
+      const message = `has no meaning with strategy "${policy.strategy}"`
+      context.addIssue({ code: 'custom', path: [name], message })
+    }
+  })
+
+/**
+ * 1 to 50 attempts with delays of 0 to 7 days. A schedule without `maxAttempts` makes one attempt more than it has
+ * delays; `linear` and `exponential` start at 30 s and end at 10 h unless they say otherwise.
+ * (decisions: Resources, RetryPolicy)
+ */
+export const RetryPolicy = z.preprocess(countAttempts, Policy)
+
+export type RetryPolicy = z.infer<typeof Policy>
+
+/** 8 attempts over about 28 hours. (decisions: Resources, RetryPolicy) */
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
+  strategy: 'schedule',
+  scheduleSeconds: DEFAULT_SCHEDULE_SECONDS,
+  maxAttempts: DEFAULT_ATTEMPTS,
+}
+
+export interface RetryQuestion {
+  policy: RetryPolicy
+  errorCode: AttemptErrorCode
+  /** Null when no answer came, or one that was cut off. */
+  responseStatus: number | null
+  /** The answer's `Retry-After`, as it came. */
+  retryAfter: string | null
+  /** Attempts spent, with this one counted as if it were spent too. */
+  attemptCount: number
+  /** Number of this attempt among all that were made; those that were answered busy have one and are not spent. */
+  attemptNumber: number
+  firstAttemptAtMs: number
+  nowMs: number
+  /** From 0 to below 1. */
+  random: number
+}
+
+/** `busy` waits as `throttled` and spends no attempt; `gone` is `failed` and disables the destination. */
+export type RetryPlan =
+  | { kind: 'retry' | 'busy'; atMs: number }
+  | { kind: 'failed' }
+  | { kind: 'gone' }
+
+/** What follows an attempt that did not succeed. (decisions: Resources, RetryPolicy; Delivery) */
+export function planRetry(question: RetryQuestion): RetryPlan {
+  const { policy, responseStatus, attemptCount, nowMs, random } = question
+  if (responseStatus === 410) return { kind: 'gone' }
+  if (responseStatus !== null && BUSY_STATUSES.has(responseStatus)) return planBusy(question)
+  if (attemptCount >= policy.maxAttempts || !isRetried(question)) return { kind: 'failed' }
+  // Nothing is spent yet when the first attempt was made by hand.
+  const delayMs = delayMsAfter(policy, Math.max(attemptCount, 1))
+  return { kind: 'retry', atMs: nowMs + delayMs * (1 + JITTER * random) }
+}
+
+/** Busy spends no attempt, so time ends it; one retry is always made, also under a policy of a single attempt. */
+function planBusy(question: RetryQuestion): RetryPlan {
+  const { policy, attemptCount, attemptNumber, firstAttemptAtMs, nowMs, retryAfter } = question
+  const busyBefore = Math.max(0, attemptNumber - Math.max(attemptCount, 1))
+  if (busyBefore > 0 && nowMs - firstAttemptAtMs >= spanMs(policy)) return { kind: 'failed' }
+  return { kind: 'busy', atMs: nowMs + busyMs(retryAfter, busyBefore, nowMs) }
+}
+
+/** How long a busy destination is left alone: what its `Retry-After` asks for, else 30 s doubling to 15 min. */
+function busyMs(retryAfter: string | null, busyBefore: number, nowMs: number): number {
+  const askedMs = retryAfter === null ? undefined : retryAfterMs(retryAfter, nowMs)
+  if (askedMs === undefined) return Math.min(BUSY_MS_FIRST * 2 ** busyBefore, BUSY_MS_MAX)
+  return Math.min(Math.max(askedMs, RETRY_AFTER_MS_MIN), RETRY_AFTER_MS_MAX)
+}
+
+/** Seconds or an HTTP date; undefined when it is neither. */
+function retryAfterMs(text: string, nowMs: number): number | undefined {
+  const value = text.trim()
+  if (/^\d+(?:\.\d+)?$/.test(value)) return Number(value) * 1_000
+  // Date.parse reads far more than HTTP dates: "-5" is a year to it.
+  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined
+  const atMs = Date.parse(value)
+  return Number.isNaN(atMs) ? undefined : atMs - nowMs
+}
+
+function isRetried({ policy: { retryOn }, errorCode, responseStatus }: RetryQuestion): boolean {
+  if (retryOn === undefined || retryOn.includes(errorCode)) return true
+  if (responseStatus === null) return false
+  const status = String(responseStatus)
+  return retryOn.includes(status) || retryOn.includes(`${status[0]}xx`)
+}
+
+/** From the first attempt of a policy to its last, without jitter. */
+function spanMs(policy: RetryPolicy): number {
+  let sum = 0
+  for (let failures = 1; failures < policy.maxAttempts; failures++) {
+    sum += delayMsAfter(policy, failures)
+  }
+  return sum
+}
+
+/** The wait after the n-th failure, from 1, without jitter. */
+function delayMsAfter(policy: RetryPolicy, failures: number): number {
+  if (policy.strategy === 'schedule') {
+    const schedule = policy.scheduleSeconds ?? DEFAULT_SCHEDULE_SECONDS
+    return 1_000 * (schedule[Math.min(failures, schedule.length) - 1] ?? 0)
+  }
+  const initial = policy.initialDelaySeconds ?? DEFAULT_INITIAL_DELAY_SECONDS
+  const factor = policy.strategy === 'linear' ? failures : 2 ** (failures - 1)
+  return 1_000 * Math.min(initial * factor, policy.maxDelaySeconds ?? DEFAULT_MAX_DELAY_SECONDS)
+}
+
+function misplaced(policy: z.infer<typeof Policy>): string[] {
+  const names =
+    policy.strategy === 'schedule'
+      ? (['initialDelaySeconds', 'maxDelaySeconds'] as const)
+      : (['scheduleSeconds'] as const)
+  return names.filter((name) => policy[name] !== undefined)
+}
+
+function countAttempts(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null || 'maxAttempts' in input) return input
+  if (!('scheduleSeconds' in input) || !Array.isArray(input.scheduleSeconds)) return input
+  return { ...input, maxAttempts: Math.min(input.scheduleSeconds.length + 1, ATTEMPTS_MAX) }
+}

@@ -1,0 +1,47 @@
+import { lookup as resolve } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+
+/** Whether an address may be dialled; made from `isReachable` and the ranges that the installation opens. */
+export type IsAllowed = (ip: string) => boolean
+
+/** No address of a host may be dialled. */
+export class AddressBlocked extends Error {
+  override readonly name = 'AddressBlocked'
+  readonly code = 'ADDRESS_BLOCKED'
+
+  constructor(host: string) {
+    super(`Cannot connect to "${host}": its address is not public`)
+  }
+}
+
+/**
+ * For undici's `connect.lookup`: gives the socket only addresses that were checked, so that no second resolution can
+ * slip another one in. Sockets do not call it for literal addresses: `checkUrl` has to come before every request.
+ */
+export function guardedLookup(isAllowed: IsAllowed): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, [])
+      const allowed = addresses.filter(({ address }) => isAllowed(address))
+      const [first] = allowed
+      if (first === undefined) return callback(new AddressBlocked(hostname), [])
+      if (options.all) callback(null, allowed)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+/** The IP address that the URL names itself (as `2130706433` names 127.0.0.1); undefined when its host is a name. */
+export function literalAddressOf(url: URL): string | undefined {
+  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
+  return isIP(host) === 0 ? undefined : host
+}
+
+/** What forbids dialling the URL, before any name is resolved; undefined when nothing does. */
+export function checkUrl(url: URL, isAllowed: IsAllowed): string | undefined {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be http or https'
+  const address = literalAddressOf(url)
+  return address === undefined || isAllowed(address)
+    ? undefined
+    : `address ${address} is private or reserved`
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+/** What a key can be given a level on. (spec: API key, "Permissions") */
+export const RESOURCES = [
+  'projects',
+  'sources',
+  'destinations',
+  'connections',
+  'connectors',
+  'deliveries',
+  'events',
+  'billing',
+] as const
+
+const LEVELS = ['none', 'read', 'write'] as const
+
+export type Resource = (typeof RESOURCES)[number]
+
+/** One level per resource; a resource that is absent is `none`. */
+export const Permissions = z.partialRecord(z.enum(RESOURCES), z.enum(LEVELS))
+
+export type Permissions = z.infer<typeof Permissions>
+
+/** What an action needs. `isExplicit`: the fallback of an unscoped key does not cover it. (spec: Authentication 5) */
+export interface Need {
+  resource: Resource
+  level: 'read' | 'write'
+  isExplicit?: true
+}
+
+/** Whether `permissions` cover `need`; null is an unscoped key, which acts as a member of the organisation. */
+export function covers(permissions: Permissions | null, need: Need): boolean {
+  if (permissions === null) return need.isExplicit !== true
+  const level = permissions[need.resource] ?? 'none'
+  return level === 'write' || level === need.level
+}
+
+/** Whether at least one resource is granted: a key that may do nothing is refused when it is made. */
+export function grantsAnything(permissions: Permissions): boolean {
+  return Object.values(permissions).some((level) => level !== 'none')
+}

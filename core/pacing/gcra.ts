@@ -1,0 +1,131 @@
+/*
+ * The generic cell rate algorithm: all that a scope has to remember is the theoretical arrival time (TAT), the moment
+ * at which its bucket is empty of spent deliveries again. The bucket holds `burst` deliveries and gives one back every
+ * `intervalMs`.
+ *
+ * Timers are late. A delivery that goes out up to CATCH_UP_MS after its moment does not push back the ones behind it,
+ * or a rate of 1,000 a second would run at half of it. What is caught up appears as a burst, so above some 160 a second
+ * the pace is set slower by as much (0.6 % at most): no second sees more than rate + 1, and 99.4 % of the rate is kept.
+ */
+
+/** What one scope remembers between deliveries; `{ tatMs: 0 }` is a full bucket. */
+export interface PaceState {
+  tatMs: number
+}
+
+export interface Pace {
+  intervalMs: number
+  burst: number
+}
+
+export type Taken = { allowed: true; tatMs: number } | { allowed: false; retryAtMs: number }
+
+/** One scope's state and pace; undefined stands for a scope without a limit. */
+export interface PacedScope {
+  state: PaceState
+  pace: Pace
+}
+
+export type TakenFromBoth =
+  | {
+      allowed: true
+      organisationTatMs: number | undefined
+      destinationTatMs: number | undefined
+    }
+  | { allowed: false; retryAtMs: number; heldBy: 'organisation' | 'destination' }
+
+export type RateLimitPeriod = 'second' | 'minute' | 'hour' | 'day'
+
+const PERIOD_MS: Record<RateLimitPeriod, number> = {
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+}
+
+const CATCH_UP_MS = 5
+/** Times are whole milliseconds, so two of them lie up to one more apart than they say. */
+const CLOCK_GRAIN_MS = 1
+/** A TAT this much past a full bucket comes from a slower limit that has been raised since. */
+const FOREIGN_TAT_MS = 1_000
+/** An unlimited burst under a limited mean: the mean then holds over this time. Ours. */
+const UNLIMITED_BURST_MS = 60_000
+
+/** The pace of a destination: evenly spaced, no burst. (decisions: Delivery) */
+export function destinationPace(rateLimit: number, period: RateLimitPeriod): Pace {
+  const perSecond = (rateLimit * 1_000) / PERIOD_MS[period]
+  return { intervalMs: intervalOf(perSecond, perSecond + 1), burst: 1 }
+}
+
+/**
+ * The pace of a plan: at most the burst in any one second, the maximum in the mean. Undefined when both are null,
+ * which is unlimited. (spec: Plan pacing table)
+ */
+export function planPace(limits: {
+  maxDeliveriesPerSecond: number | null
+  burstDeliveriesPerSecond: number | null
+}): Pace | undefined {
+  const { maxDeliveriesPerSecond, burstDeliveriesPerSecond } = limits
+  const rate = Math.min(maxDeliveriesPerSecond ?? Infinity, burstDeliveriesPerSecond ?? Infinity)
+  if (rate === Infinity) return undefined
+  if (burstDeliveriesPerSecond === null) {
+    const burst = (rate * UNLIMITED_BURST_MS) / 1_000
+    return { intervalMs: intervalOf(rate, rate + 1), burst }
+  }
+  const burst = Math.max(1, burstDeliveriesPerSecond - rate)
+  return { intervalMs: intervalOf(rate, burstDeliveriesPerSecond - burst + 1), burst }
+}
+
+/**
+ * Takes one delivery from the bucket. Pure: the caller keeps `tatMs`, or asks again at `retryAtMs` (or at once when
+ * the limit changes: a state made under a slower limit never holds a faster one back for more than a second).
+ */
+export function take(state: PaceState, pace: Pace, nowMs: number): Taken {
+  const retryAtMs = nextAtMs(state, pace, nowMs)
+  return retryAtMs > nowMs
+    ? { allowed: false, retryAtMs }
+    : { allowed: true, tatMs: tatAfter(state, pace, nowMs) }
+}
+
+/** Takes one delivery from both scopes, or from neither: a delivery that one holds back spends nothing of the other. */
+export function takeBoth(
+  organisation: PacedScope | undefined,
+  destination: PacedScope | undefined,
+  nowMs: number,
+): TakenFromBoth {
+  const organisationAtMs = organisation ? nextAtMs(organisation.state, organisation.pace, nowMs) : 0
+  const destinationAtMs = destination ? nextAtMs(destination.state, destination.pace, nowMs) : 0
+  if (organisationAtMs > nowMs || destinationAtMs > nowMs) {
+    const isOrganisation = organisationAtMs > destinationAtMs
+    return {
+      allowed: false,
+      retryAtMs: isOrganisation ? organisationAtMs : destinationAtMs,
+      heldBy: isOrganisation ? 'organisation' : 'destination',
+    }
+  }
+  return {
+    allowed: true,
+    organisationTatMs: organisation && tatAfter(organisation.state, organisation.pace, nowMs),
+    destinationTatMs: destination && tatAfter(destination.state, destination.pace, nowMs),
+  }
+}
+
+/** When the scope lets the next delivery go; not after `nowMs` when that is now. */
+function nextAtMs(state: PaceState, pace: Pace, nowMs: number): number {
+  const { intervalMs, burst } = pace
+  if (state.tatMs - nowMs > burst * intervalMs + FOREIGN_TAT_MS) return nowMs
+  return state.tatMs - (burst - 1) * intervalMs
+}
+
+function tatAfter(state: PaceState, pace: Pace, nowMs: number): number {
+  const { intervalMs, burst } = pace
+  // A TAT from a slower limit would hold every later delivery back: the bucket counts as just emptied.
+  const latest = nowMs + (burst - 1) * intervalMs
+  return Math.min(Math.max(state.tatMs, nowMs - CATCH_UP_MS), latest) + intervalMs
+}
+
+/** The interval of a rate, stretched so that what is caught up does not lift a second's count over `most`. */
+function intervalOf(perSecond: number, most: number): number {
+  const paid = most / (1 + (CATCH_UP_MS + CLOCK_GRAIN_MS) / 1_000)
+  return 1_000 / Math.min(perSecond, paid)
+}
