@@ -1,0 +1,79 @@
+import { createHash, createHmac, createSecretKey } from 'node:crypto'
+
+import type { ConfigOf } from './config.ts'
+import { decodedSlots, sameBytes } from './encoding.ts'
+import { type Check, ConfigFault, type Slot } from './request.ts'
+import type { SecretSlots } from './secrets.ts'
+import { compileSigned, type Match } from './signed.ts'
+import { assemble, compileTemplates, type Content, SECRET } from './template.ts'
+
+const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 } as const
+
+/** A keyed MAC, or the plain hash of HubSpot's old schemes, over a template. Throws a ConfigFault. */
+export function compileHmac(config: ConfigOf<'hmac'>, slots: SecretSlots): Check {
+  const bytes = DIGEST_BYTES[config.algorithm]
+  const fits = (candidate: Buffer): boolean => candidate.length === bytes
+  return compileSigned(config, fits, macMatcher(config, slots))
+}
+
+function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
+  const isHash = config.construction === 'hash'
+  if ([config.content].flat().some((text) => text.includes('{secret}') !== isHash)) {
+    throw new ConfigFault(
+      '{secret} belongs in the content of the construction "hash", and only there',
+    )
+  }
+  const templates = compileTemplates(config)
+  const digests = decodedSlots(slots, config.secretEncoding).map(
+    ([slot, secret]): [Slot, Digest] => [slot, digestWith(config, secret)],
+  )
+  return (reading) => {
+    for (const template of templates) {
+      const content = assemble(template, reading)
+      const slot =
+        content === undefined
+          ? undefined
+          : matchingSlot(digests, content, reading.parsed.candidates)
+      if (slot === undefined) continue
+      reading.slot = slot
+      return undefined
+    }
+    return 'signature_mismatch'
+  }
+}
+
+type Digest = (content: Content) => Buffer
+
+function matchingSlot(
+  digests: readonly [Slot, Digest][],
+  content: Content,
+  candidates: readonly Buffer[],
+): Slot | undefined {
+  for (const [slot, digest] of digests) {
+    const expected = digest(content)
+    for (const candidate of candidates) if (sameBytes(candidate, expected)) return slot
+  }
+  return undefined
+}
+
+function digestWith(config: ConfigOf<'hmac'>, secret: Buffer): Digest {
+  const { algorithm } = config
+  if (config.construction === 'hash') {
+    return (content) => fed(createHash(algorithm), content, secret).digest()
+  }
+  const key = createSecretKey(secret)
+  return (content) => fed(createHmac(algorithm, key), content, secret).digest()
+}
+
+interface Sink {
+  update(text: string, encoding: 'latin1'): unknown
+  update(bytes: Buffer): unknown
+}
+
+function fed<S extends Sink>(sink: S, content: Content, secret: Buffer): S {
+  for (const part of content) {
+    if (typeof part === 'string') sink.update(part, 'latin1')
+    else sink.update(part === SECRET ? secret : part)
+  }
+  return sink
+}

@@ -1,0 +1,236 @@
+import { type Dispatcher, request as httpRequest } from 'undici'
+import { z } from 'zod'
+
+import { readCertificate } from './asymmetric.ts'
+import { readJwk } from './jwt.ts'
+import type { FetchedKey, KeyAnswer, KeyRequest, SignedRequest, Verdict } from './request.ts'
+import { type CompiledVerifier, verify } from './verify.ts'
+
+/** (spec: verifiers, section 2) */
+const FETCH_TIMEOUT_MS = 2_000
+const RESPONSE_BYTES_MAX = 64 * 1024
+const JWKS_FRESH_MS = 10 * 60_000
+const CERT_FRESH_MS = 24 * 3_600_000
+const PLAID_KEY_FRESH_MS = 24 * 3_600_000
+
+/** After a failure, and between two looks for a key id that the set lacks. */
+const RETRY_AFTER_MS = 30_000
+
+/** Senders choose certificate URLs and key ids, so neither memory nor fetches may grow with them. */
+const ENTRIES_MAX = 500
+const FAILURES_MAX = 500
+const FETCHES_AT_ONCE_MAX = 16
+
+/** Verifiers that need more keys than this for one request do not exist: `all_of` has five members. */
+const KEYS_PER_REQUEST_MAX = 5
+
+const FAILED: KeyAnswer = { kind: 'failed' }
+const NONE: KeyAnswer = { kind: 'found', keys: [] }
+
+interface Entry {
+  answer: Extract<KeyAnswer, { kind: 'found' }>
+  fetchedAtMs: number
+  /** When it was last looked for a key id that was not in it. */
+  triedAtMs: number
+}
+
+/** Verdict with keys fetched where they must be. A promise only then: everything else stays synchronous. */
+export function verifyWithKeys(
+  compiled: CompiledVerifier,
+  request: SignedRequest,
+  nowMs: number,
+  store: KeyStore,
+): Verdict | Promise<Verdict> {
+  const verdict = verify(compiled, request, nowMs, (wanted) => store.peek(wanted, nowMs))
+  return verdict.kind === 'needs_key'
+    ? verifyAfterFetch({ compiled, request, nowMs, store }, verdict.request)
+    : verdict
+}
+
+async function verifyAfterFetch(
+  on: { compiled: CompiledVerifier; request: SignedRequest; nowMs: number; store: KeyStore },
+  first: KeyRequest,
+): Promise<Verdict> {
+  const answers = new Map<string, KeyAnswer>()
+  let wanted = first
+  for (let fetches = 0; fetches < KEYS_PER_REQUEST_MAX; fetches += 1) {
+    answers.set(askedFor(wanted), await on.store.fetch(wanted, on.nowMs))
+    const verdict = verify(on.compiled, on.request, on.nowMs, (other) =>
+      answers.get(askedFor(other)),
+    )
+    if (verdict.kind !== 'needs_key') return verdict
+    wanted = verdict.request
+  }
+  return { kind: 'rejected', reason: 'verifier_misconfigured' }
+}
+
+/**
+ * Fetches and keeps JWKS, certificates and Plaid's keys. All traffic goes through `dispatcher`, which must refuse
+ * addresses that are not public. One fetch per key at a time; what is held outlives a failed refresh.
+ */
+export class KeyStore {
+  readonly #dispatcher: Dispatcher
+  readonly #entries = new Map<string, Entry>()
+  readonly #failedAtMs = new Map<string, number>()
+  readonly #underway = new Map<string, Promise<KeyAnswer>>()
+
+  constructor(dispatcher: Dispatcher) {
+    this.#dispatcher = dispatcher
+  }
+
+  /** What is known now, or undefined when it must be fetched. */
+  peek(wanted: KeyRequest, nowMs: number): KeyAnswer | undefined {
+    const entry = this.#entries.get(heldAs(wanted))
+    const failedAtMs = this.#failedAtMs.get(pausedAs(wanted))
+    const isPaused = failedAtMs !== undefined && nowMs - failedAtMs < RETRY_AFTER_MS
+    if (entry === undefined) return isPaused ? FAILED : undefined
+    const isFresh = nowMs - entry.fetchedAtMs < FRESH_MS[wanted.kind]
+    const isComplete = holds(entry, wanted) || nowMs - entry.triedAtMs < RETRY_AFTER_MS
+    return isPaused || (isFresh && isComplete) ? entry.answer : undefined
+  }
+
+  /** Never throws. Joins a fetch of the same key that is under way. */
+  async fetch(wanted: KeyRequest, nowMs: number): Promise<KeyAnswer> {
+    const known = this.peek(wanted, nowMs)
+    if (known !== undefined) return known
+    const name = heldAs(wanted)
+    const underway = this.#underway.get(name)
+    if (underway !== undefined) return underway
+    if (this.#underway.size >= FETCHES_AT_ONCE_MAX) return this.#entries.get(name)?.answer ?? FAILED
+    const fetching = this.#fetch(wanted, nowMs).finally(() => this.#underway.delete(name))
+    this.#underway.set(name, fetching)
+    return fetching
+  }
+
+  async #fetch(wanted: KeyRequest, nowMs: number): Promise<KeyAnswer> {
+    const name = heldAs(wanted)
+    try {
+      const keys = await READ[wanted.kind](wanted, this.#dispatcher)
+      const answer = { kind: 'found', keys } as const
+      this.#failedAtMs.delete(pausedAs(wanted))
+      keep(this.#entries, name, { answer, fetchedAtMs: nowMs, triedAtMs: nowMs }, ENTRIES_MAX)
+      return answer
+    } catch (error) {
+      keep(this.#failedAtMs, pausedAs(wanted), nowMs, FAILURES_MAX)
+      if (error instanceof NoSuchKey) return NONE
+      return this.#entries.get(name)?.answer ?? FAILED
+    }
+  }
+}
+
+const FRESH_MS = { jwks: JWKS_FRESH_MS, cert: CERT_FRESH_MS, plaid: PLAID_KEY_FRESH_MS } as const
+
+/** The provider knows no key of this id: the sender invented it. */
+class NoSuchKey extends Error {
+  override readonly name = 'NoSuchKey'
+}
+
+function holds({ answer }: Entry, wanted: KeyRequest): boolean {
+  return (
+    wanted.kind !== 'jwks' ||
+    wanted.kid === undefined ||
+    answer.keys.some((key) => key.kid === wanted.kid || key.kid === undefined)
+  )
+}
+
+/** What one entry of the cache is: a whole JWKS, one certificate, one key of Plaid. */
+function heldAs(wanted: KeyRequest): string {
+  if (wanted.kind !== 'plaid') return `${wanted.kind} ${wanted.url}`
+  return `plaid ${wanted.environment} ${wanted.clientId} ${wanted.kid}`
+}
+
+/** What a failure pauses: with Plaid every key of the client, as the sender chooses the key id. */
+function pausedAs(wanted: KeyRequest): string {
+  return wanted.kind === 'plaid' ? `plaid ${wanted.environment} ${wanted.clientId}` : heldAs(wanted)
+}
+
+function askedFor(wanted: KeyRequest): string {
+  return wanted.kind === 'jwks' ? `${heldAs(wanted)} ${wanted.kid ?? ''}` : heldAs(wanted)
+}
+
+/** The newest last; the oldest goes. */
+function keep<V>(map: Map<string, V>, name: string, value: V, max: number): void {
+  map.delete(name)
+  map.set(name, value)
+  const [oldest] = map.keys()
+  if (map.size > max && oldest !== undefined) map.delete(oldest)
+}
+
+type Read = (wanted: KeyRequest, dispatcher: Dispatcher) => Promise<FetchedKey[]>
+
+const READ: Readonly<Record<KeyRequest['kind'], Read>> = {
+  jwks: readJwks,
+  cert: readCert,
+  plaid: readPlaidKey,
+}
+
+const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(100) })
+
+async function readJwks(wanted: KeyRequest, dispatcher: Dispatcher): Promise<FetchedKey[]> {
+  if (wanted.kind !== 'jwks') throw new TypeError(`Not a JWKS: ${wanted.kind}`)
+  const { keys } = Jwks.parse(JSON.parse(await get(wanted.url, dispatcher)))
+  return keys
+    .filter((key) => key['use'] === undefined || key['use'] === 'sig')
+    .map((key) => readJwk(key))
+    .filter((key) => key !== undefined)
+}
+
+async function readCert(wanted: KeyRequest, dispatcher: Dispatcher): Promise<FetchedKey[]> {
+  if (wanted.kind !== 'cert') throw new TypeError(`Not a certificate: ${wanted.kind}`)
+  return [readCertificate(await get(wanted.url, dispatcher))]
+}
+
+const PlaidKey = z.object({ key: z.record(z.string(), z.unknown()) })
+
+/** A key with `expired_at` has no valid moment left. */
+async function readPlaidKey(wanted: KeyRequest, dispatcher: Dispatcher): Promise<FetchedKey[]> {
+  if (wanted.kind !== 'plaid') throw new TypeError(`Not a key of Plaid: ${wanted.kind}`)
+  const url = `https://${wanted.environment}.plaid.com/webhook_verification_key/get`
+  for (const secret of wanted.secrets) {
+    const body = JSON.stringify({ client_id: wanted.clientId, secret, key_id: wanted.kid })
+    const answer = await send(url, dispatcher, body)
+    if (answer.status === 400 && /INVALID_WEBHOOK_VERIFICATION_KEY_ID/.test(answer.text)) {
+      throw new NoSuchKey(`Plaid has no key ${wanted.kid}`)
+    }
+    if (answer.status !== 200) continue
+    const { key } = PlaidKey.parse(JSON.parse(answer.text))
+    const isExpired = key['expired_at'] !== undefined && key['expired_at'] !== null
+    const read = readJwk(key)
+    if (read === undefined) throw new Error('Cannot read the key of Plaid')
+    return isExpired ? [] : [{ ...read, kid: wanted.kid }]
+  }
+  throw new Error('Cannot get the key of Plaid: no secret was accepted')
+}
+
+async function get(url: string, dispatcher: Dispatcher): Promise<string> {
+  const { status, text } = await send(url, dispatcher)
+  if (status !== 200) throw new Error(`Cannot get ${url}: status ${status}`)
+  return text
+}
+
+/** Follows no redirect: a host that was checked must not hand over to one that was not. */
+async function send(
+  url: string,
+  dispatcher: Dispatcher,
+  body?: string,
+): Promise<{ status: number; text: string }> {
+  if (!url.startsWith('https://')) throw new Error(`Cannot get ${url}: not https`)
+  const response = await httpRequest(url, {
+    dispatcher,
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      accept: '*/*',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
+    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+  })
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > RESPONSE_BYTES_MAX) throw new Error(`Cannot get ${url}: more than 64 KiB`)
+    chunks.push(chunk)
+  }
+  return { status: response.statusCode, text: Buffer.concat(chunks).toString('utf8') }
+}

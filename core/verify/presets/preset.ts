@@ -1,0 +1,43 @@
+import type { PresetConfig } from '../config.ts'
+
+/** The exchange by which a provider makes sure of an endpoint before it sends. `empty`: GET or HEAD must be 200. */
+export type HandshakeKind =
+  | 'meta'
+  | 'x'
+  | 'dropbox'
+  | 'okta'
+  | 'braintree'
+  | 'empty'
+  | 'graph'
+  | 'eventGrid'
+  | 'slack'
+  | 'discord'
+  | 'twitch'
+  | 'zoom'
+  | 'awsSns'
+  | 'asana'
+  | 'notion'
+  | 'woocommerce'
+
+export interface IngestResponse {
+  kind: 'default' | 'empty' | 'static'
+  body?: string
+  contentType?: string
+}
+
+/** What one provider's webhooks look like. Absent members are those of any other source. */
+export interface Preset {
+  config: PresetConfig
+  /** Members that only the user knows, besides `secret`. */
+  needs?: readonly string[]
+  handshake?: HandshakeKind
+  ingestResponse?: IngestResponse
+  allowedMethods?: readonly ('POST' | 'GET')[]
+  /** Suggestions for the source: selectors of the event's type and of what names one delivery. */
+  eventTypeField?: string
+  idempotencyKeys?: readonly string[]
+  /** Without these keys a request that was seen once can be sent again. */
+  forcesIdempotencyKeys?: true
+}
+
+export type Presets = Readonly<Record<string, Preset>>

@@ -1,0 +1,83 @@
+import type { Preset, Presets } from './preset.ts'
+
+/** Providers that send the secret itself, and the two that sign in ways of their own with one. */
+export const SHARED_SECRET_PRESETS: Presets = {
+  gitlab: token('header', 'x-gitlab-token', {
+    eventTypeField: 'header.x-gitlab-event',
+    idempotencyKeys: ['header.x-gitlab-event-uuid'],
+  }),
+  telegram: token('header', 'x-telegram-bot-api-secret-token', {
+    idempotencyKeys: ['body.update_id'],
+  }),
+  okta: token('header', 'authorization', {
+    handshake: 'okta',
+    eventTypeField: 'body.data.events[0].eventType',
+    idempotencyKeys: ['body.eventId'],
+  }),
+  auth0: token('header', 'authorization', { eventTypeField: 'body[0].data.type' }),
+  graph: graphPreset(),
+  sharePoint: graphPreset(),
+  dockerHub: token('query', 'token', {}),
+  mailchimp: token('query', 'token', { handshake: 'empty', eventTypeField: 'body.type' }),
+  eventGrid: token('query', 'token', {
+    handshake: 'eventGrid',
+    eventTypeField: 'body[0].eventType',
+    idempotencyKeys: ['body[0].id'],
+  }),
+  azure: token('query', 'token', {}),
+  postmarkToken: token('query', 'token', {
+    eventTypeField: 'body.RecordType',
+    idempotencyKeys: ['body.MessageID', 'body.RecordType'],
+  }),
+  postmark: basic({
+    eventTypeField: 'body.RecordType',
+    idempotencyKeys: ['body.MessageID', 'body.RecordType'],
+  }),
+  chargebee: basic({ eventTypeField: 'body.event_type', idempotencyKeys: ['body.id'] }),
+  sendgridInbound: basic({}),
+  zendeskBasic: basic({
+    eventTypeField: 'body.type',
+    idempotencyKeys: ['header.x-zendesk-webhook-invocation-id'],
+  }),
+  docusignBasic: basic({
+    eventTypeField: 'body.event',
+    idempotencyKeys: ['body.data.envelopeId', 'body.event'],
+  }),
+  twilio: {
+    config: { type: 'twilio' },
+    // Twilio reads an answer as TwiML and warns of JSON.
+    ingestResponse: { kind: 'empty' },
+    allowedMethods: ['POST', 'GET'],
+    eventTypeField: 'body.EventType',
+    idempotencyKeys: ['header.i-twilio-idempotency-token'],
+  },
+  adyen: {
+    config: { type: 'adyen' },
+    ingestResponse: { kind: 'static', body: '[accepted]', contentType: 'text/plain' },
+    eventTypeField: 'body.notificationItems[0].NotificationRequestItem.eventCode',
+    idempotencyKeys: [
+      'body.notificationItems[0].NotificationRequestItem.pspReference',
+      'body.notificationItems[0].NotificationRequestItem.eventCode',
+    ],
+  },
+}
+
+function token(
+  place: 'header' | 'query' | 'json',
+  name: string,
+  rest: Omit<Preset, 'config'>,
+): Preset {
+  return { config: { type: 'shared_token', token: { in: place, name } }, ...rest }
+}
+
+function basic(rest: Omit<Preset, 'config' | 'needs'>): Preset {
+  return { config: { type: 'basic_auth' }, needs: ['username'], ...rest }
+}
+
+/** Microsoft Graph repeats the client state in every change of a batch. */
+function graphPreset(): Preset {
+  return token('json', 'value[*].clientState', {
+    handshake: 'graph',
+    eventTypeField: 'body.value[0].changeType',
+  })
+}

@@ -1,0 +1,88 @@
+import type { KeyObject } from 'node:crypto'
+
+/** A request as the wire carried it; the only input of a verdict besides the configuration and the time. */
+export interface SignedRequest {
+  method: string
+  /** The public ingest URL as the sender called it: mask, path after it and the raw query. */
+  url: string
+  path: string
+  /** Raw, without the question mark. */
+  query: string
+  /** Lower-case names; the values of a repeated header are joined with ', '. */
+  headers: Readonly<Record<string, string | undefined>>
+  body: Buffer
+  remoteIp: string
+}
+
+/** (spec: Rejection reasons) */
+export const REJECTION_REASONS = [
+  'signature_mismatch',
+  'missing_signature_header',
+  'missing_id_header',
+  'missing_timestamp_header',
+  'malformed_signature_header',
+  'malformed_timestamp',
+  'timestamp_out_of_tolerance',
+  'verifier_misconfigured',
+  'unsupported_verifier',
+] as const
+
+export type RejectionReason = (typeof REJECTION_REASONS)[number]
+
+/** Which of the two secrets of a rotation matched. */
+export type Slot = 'current' | 'previous'
+
+/** A key that a verifier needs and that must be fetched: the one step of verification that is not pure. */
+export type KeyRequest =
+  | { kind: 'jwks'; url: string; kid: string | undefined }
+  | { kind: 'cert'; url: string }
+  | {
+      kind: 'plaid'
+      environment: string
+      clientId: string
+      secrets: readonly string[]
+      kid: string
+    }
+
+/** A fetched public key; certificates carry their validity, Plaid keys the end of theirs. */
+export interface FetchedKey {
+  kid?: string | undefined
+  alg?: string | undefined
+  key: KeyObject
+  validFromMs?: number | undefined
+  validToMs?: number | undefined
+}
+
+export type KeyAnswer = { kind: 'found'; keys: readonly FetchedKey[] } | { kind: 'failed' }
+
+/** Undefined: not fetched yet. */
+export type KeyLookup = (request: KeyRequest) => KeyAnswer | undefined
+
+export type Verdict =
+  | { kind: 'valid'; slot: Slot | null }
+  | { kind: 'rejected'; reason: RejectionReason }
+  | { kind: 'needs_key'; request: KeyRequest }
+
+/** What every verifier type compiles to. `slot` is null where no secret takes part. */
+export type Check = (request: SignedRequest, nowMs: number, keys: KeyLookup) => Verdict
+
+export const VALID: Readonly<Record<Slot | 'none', Verdict>> = {
+  current: { kind: 'valid', slot: 'current' },
+  previous: { kind: 'valid', slot: 'previous' },
+  none: { kind: 'valid', slot: null },
+}
+
+export function rejected(reason: RejectionReason): Verdict {
+  return { kind: 'rejected', reason }
+}
+
+/** A configuration that cannot verify anything. Thrown while compiling; becomes the verdict on every request. */
+export class ConfigFault extends Error {
+  override readonly name = 'ConfigFault'
+  readonly reason: 'verifier_misconfigured' | 'unsupported_verifier'
+
+  constructor(message: string, reason: ConfigFault['reason'] = 'verifier_misconfigured') {
+    super(message)
+    this.reason = reason
+  }
+}

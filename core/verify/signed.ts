@@ -1,0 +1,172 @@
+import type { SignedConfig } from './config.ts'
+import {
+  type Check,
+  ConfigFault,
+  type KeyLookup,
+  type KeyRequest,
+  rejected,
+  type RejectionReason,
+  type SignedRequest,
+  type Slot,
+  VALID,
+} from './request.ts'
+import { type Fits, type ParsedSignature, signatureParser, signatureReader } from './signature.ts'
+import type { ContentSource } from './template.ts'
+import { isFresh, parseTimestamp, type TimestampFormat } from './timestamp.ts'
+import { type Reader, readerOf, type View, viewOf } from './view.ts'
+
+/** `hmac` and `public_key`: a signature somewhere, over a template, with or without a time. */
+interface Scheme {
+  readSignatures: (view: View) => string[]
+  parseSignatures: (values: readonly string[]) => ParsedSignature
+  requiredHeaders: readonly (readonly [name: string, value: string])[]
+  readId: Reader | undefined
+  timestamp: CompiledTimestamp | undefined
+  match: Match
+}
+
+interface CompiledTimestamp {
+  /** Undefined when the signature value itself holds the time. */
+  read: Reader | undefined
+  format: TimestampFormat
+  toleranceSeconds: number
+}
+
+/** What the checks have found out so far about one request. */
+export interface Reading extends ContentSource {
+  view: View
+  nowMs: number
+  keys: KeyLookup
+  values: string[]
+  parsed: ParsedSignature
+  id: string | undefined
+  timestamp: string | undefined
+  timestampMs: number
+  slot: Slot | 'none'
+}
+
+export type Step = RejectionReason | KeyRequest | undefined
+/** The comparison: a reason or a key to fetch when it fails, and the slot set in the reading when it does not. */
+export type Match = (reading: Reading) => Step
+
+const UNPARSED: ParsedSignature = { candidates: [], timestamp: undefined, pairs: undefined }
+
+/**
+ * Order matters: the first that fails names the reason. The signature comes before the tolerance, so that
+ * `timestamp_out_of_tolerance` means the right secret, only late.
+ */
+const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
+  hasSignature,
+  hasRequiredHeaders,
+  hasTimestamp,
+  signatureParses,
+  timestampParses,
+  (scheme, reading) => scheme.match(reading),
+  timestampIsFresh,
+]
+
+/** Compiles everything but the comparison itself, which `match` is. Throws a ConfigFault. */
+export function compileSigned(config: SignedConfig, fits: Fits, match: Match): Check {
+  const scheme = compileScheme(config, fits, match)
+  return (request: SignedRequest, nowMs: number, keys: KeyLookup) => {
+    const view = viewOf(request)
+    const reading: Reading = {
+      view,
+      nowMs,
+      keys,
+      values: [],
+      parsed: UNPARSED,
+      id: undefined,
+      timestamp: undefined,
+      timestampMs: 0,
+      slot: 'none',
+    }
+    for (const check of CHECKS) {
+      const step = check(scheme, reading)
+      if (typeof step === 'string') return rejected(step)
+      if (step !== undefined) return { kind: 'needs_key', request: step }
+    }
+    return VALID[reading.slot]
+  }
+}
+
+function compileScheme(config: SignedConfig, fits: Fits, match: Match): Scheme {
+  return {
+    readSignatures: signatureReader(config.signature),
+    parseSignatures: signatureParser(config.signature, fits),
+    requiredHeaders: Object.entries(config.requiredHeaders ?? {}).map(
+      ([name, value]) => [name.toLowerCase(), value] as const,
+    ),
+    readId: config.id === undefined ? undefined : readerOf(config.id),
+    timestamp: compileTimestamp(config),
+    match,
+  }
+}
+
+function compileTimestamp(config: SignedConfig): CompiledTimestamp | undefined {
+  const { timestamp } = config
+  if (timestamp === undefined) return undefined
+  const { format } = timestamp
+  const toleranceSeconds = coversTimestamp(config) ? timestamp.toleranceSeconds : 0
+  if (timestamp.in === 'signature') return { read: undefined, format, toleranceSeconds }
+  if (timestamp.name === undefined) throw new ConfigFault('timestamp.name is missing')
+  const read = readerOf({ in: timestamp.in, name: timestamp.name })
+  return { read, format, toleranceSeconds }
+}
+
+/** A time that the signature does not cover can be set at will: it is informational, never enforced. */
+function coversTimestamp({ content, timestamp }: SignedConfig): boolean {
+  const own = `{${timestamp?.in ?? ''}.${timestamp?.name ?? ''}}`.toLowerCase()
+  return [content].flat().every((text) => {
+    if (text.includes('{timestamp}') || text.toLowerCase().includes(own)) return true
+    if (timestamp?.in === 'header') return text.includes('{signedHeaders}')
+    return timestamp?.in !== 'signature' && /\{(?:body|form)/.test(text)
+  })
+}
+
+function hasSignature(scheme: Scheme, reading: Reading): Step {
+  reading.values = scheme.readSignatures(reading.view)
+  return reading.values.length === 0 ? 'missing_signature_header' : undefined
+}
+
+function hasRequiredHeaders({ requiredHeaders }: Scheme, { view }: Reading): Step {
+  for (const [name, expected] of requiredHeaders) {
+    const value = view.request.headers[name]?.trim()
+    if (value === undefined || value === '') return 'missing_signature_header'
+    if (value !== expected) return 'unsupported_verifier'
+  }
+  return undefined
+}
+
+/** A signature that holds no time is judged as a signature first: garbage is malformed, not without a time. */
+function hasTimestamp(scheme: Scheme, reading: Reading): Step {
+  reading.id = scheme.readId?.(reading.view)
+  reading.parsed = scheme.parseSignatures(reading.values)
+  const { timestamp } = scheme
+  if (timestamp === undefined) return undefined
+  const { parsed } = reading
+  reading.timestamp = timestamp.read === undefined ? parsed.timestamp : timestamp.read(reading.view)
+  if (reading.timestamp !== undefined && reading.timestamp.trim() !== '') return undefined
+  if (timestamp.read === undefined && parsed.candidates.length === 0) return undefined
+  return 'missing_timestamp_header'
+}
+
+function signatureParses(_scheme: Scheme, { parsed }: Reading): Step {
+  return parsed.candidates.length === 0 ? 'malformed_signature_header' : undefined
+}
+
+function timestampParses({ timestamp }: Scheme, reading: Reading): Step {
+  if (timestamp === undefined) return undefined
+  const ms = parseTimestamp(reading.timestamp ?? '', timestamp.format)
+  if (ms === undefined) return 'malformed_timestamp'
+  reading.timestampMs = ms
+  return undefined
+}
+
+function timestampIsFresh({ timestamp }: Scheme, { timestampMs, nowMs }: Reading): Step {
+  if (timestamp === undefined) return undefined
+  const { format, toleranceSeconds } = timestamp
+  return isFresh(timestampMs, format, { nowMs, toleranceSeconds })
+    ? undefined
+    : 'timestamp_out_of_tolerance'
+}

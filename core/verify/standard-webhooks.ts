@@ -1,0 +1,191 @@
+import { createHmac, createSecretKey, type KeyObject, verify as verifySignature } from 'node:crypto'
+
+import { ed25519Key } from './asymmetric.ts'
+import type { ConfigOf } from './config.ts'
+import { decodeExact, decodeSecret, decodeSecretBase64, sameBytes, slotsBy } from './encoding.ts'
+import {
+  type Check,
+  ConfigFault,
+  rejected,
+  type RejectionReason,
+  type SignedRequest,
+  type Slot,
+  VALID,
+} from './request.ts'
+import type { SecretSlots } from './secrets.ts'
+import { CANDIDATES_MAX } from './signature.ts'
+import { isFresh, parseTimestamp } from './timestamp.ts'
+
+/** Secret keys sign `v1`, key pairs `v1a`; both over `id.timestamp.body`. (Standard Webhooks 1.0) */
+interface Scheme {
+  families: readonly Family[]
+  secrets: readonly (readonly [Slot, KeyObject])[]
+  publicKeys: readonly KeyObject[]
+  toleranceSeconds: number
+}
+
+interface Family {
+  id: string
+  timestamp: string
+  signature: string
+}
+
+interface Reading {
+  request: SignedRequest
+  nowMs: number
+  id: string
+  timestamp: string
+  timestampMs: number
+  signature: string
+  v1: Buffer[]
+  v1a: Buffer[]
+  slot: Slot | 'none'
+}
+
+type Step = RejectionReason | undefined
+
+const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
+  hasSignature,
+  hasId,
+  hasTimestamp,
+  signatureParses,
+  timestampParses,
+  signatureMatches,
+  timestampIsFresh,
+]
+
+const MAC_BYTES = 32
+const ED25519_SIGNATURE_BYTES = 64
+const ED25519_KEY_BYTES = 32
+
+/** Throws a ConfigFault. Without public keys a secret is needed. */
+export function compileStandardWebhooks(
+  config: ConfigOf<'standard_webhooks'>,
+  slots: SecretSlots,
+): Check {
+  const publicKeys = (config.publicKeys ?? []).map(readPublicKey)
+  const needsSecret = publicKeys.length === 0 || slots.current !== undefined
+  const scheme: Scheme = {
+    families: config.headerPrefixes.map(familyOf),
+    secrets: needsSecret
+      ? slotsBy(slots, (secret) => readSecret(secret, config.secretEncoding))
+      : [],
+    publicKeys,
+    toleranceSeconds: config.toleranceSeconds,
+  }
+  return (request, nowMs) => {
+    const reading = readingOf(request, nowMs)
+    for (const check of CHECKS) {
+      const reason = check(scheme, reading)
+      if (reason !== undefined) return rejected(reason)
+    }
+    return VALID[reading.slot]
+  }
+}
+
+function readingOf(request: SignedRequest, nowMs: number): Reading {
+  return {
+    request,
+    nowMs,
+    id: '',
+    timestamp: '',
+    timestampMs: 0,
+    signature: '',
+    v1: [],
+    v1a: [],
+    slot: 'none',
+  }
+}
+
+function familyOf(prefix: string): Family {
+  const start = prefix.toLowerCase()
+  return { id: `${start}id`, timestamp: `${start}timestamp`, signature: `${start}signature` }
+}
+
+function readSecret(
+  secret: string | undefined,
+  encoding: 'base64' | 'utf8' | 'prefixed',
+): KeyObject {
+  const text = secret?.trim() ?? ''
+  const hasPrefix = text.startsWith('whsec_')
+  if (encoding === 'utf8' || (encoding === 'prefixed' && !hasPrefix)) {
+    return createSecretKey(decodeSecret(text, 'utf8'))
+  }
+  return createSecretKey(decodeSecret(hasPrefix ? text.slice('whsec_'.length) : text, 'base64'))
+}
+
+function readPublicKey(text: string): KeyObject {
+  const bytes = text.startsWith('whpk_') ? decodeSecretBase64(text.slice(5)) : undefined
+  if (bytes?.length !== ED25519_KEY_BYTES) {
+    throw new ConfigFault('A public key is not whpk_ and base64 of 32 bytes')
+  }
+  return ed25519Key(bytes)
+}
+
+/** Id, time and signature are read from the one family that brought a signature. */
+function hasSignature({ families }: Scheme, reading: Reading): Step {
+  const { headers } = reading.request
+  for (const family of families) {
+    const signature = headers[family.signature]
+    if (signature === undefined || signature.trim() === '') continue
+    reading.signature = signature
+    reading.id = headers[family.id] ?? ''
+    reading.timestamp = headers[family.timestamp] ?? ''
+    return undefined
+  }
+  return 'missing_signature_header'
+}
+
+function hasId(_scheme: Scheme, { id }: Reading): Step {
+  return id.trim() === '' ? 'missing_id_header' : undefined
+}
+
+function hasTimestamp(_scheme: Scheme, { timestamp }: Reading): Step {
+  return timestamp.trim() === '' ? 'missing_timestamp_header' : undefined
+}
+
+function signatureParses(_scheme: Scheme, reading: Reading): Step {
+  for (const item of reading.signature.split(' ')) {
+    if (item.startsWith('v1,')) add(reading.v1, item.slice(3), MAC_BYTES)
+    else if (item.startsWith('v1a,')) add(reading.v1a, item.slice(4), ED25519_SIGNATURE_BYTES)
+  }
+  return reading.v1.length + reading.v1a.length === 0 ? 'malformed_signature_header' : undefined
+}
+
+function add(candidates: Buffer[], text: string, length: number): void {
+  if (candidates.length >= CANDIDATES_MAX) return
+  const bytes = decodeExact(text, 'base64')
+  if (bytes?.length === length) candidates.push(bytes)
+}
+
+function timestampParses(_scheme: Scheme, reading: Reading): Step {
+  const ms = parseTimestamp(reading.timestamp, 'unix')
+  if (ms === undefined) return 'malformed_timestamp'
+  reading.timestampMs = ms
+  return undefined
+}
+
+/** A full stop in the id could move the border between id and time: the specification forbids it. */
+function signatureMatches(scheme: Scheme, reading: Reading): Step {
+  const { id, timestamp, request } = reading
+  if (id.includes('.')) return 'signature_mismatch'
+  const head = `${id}.${timestamp}.`
+  for (const [slot, key] of reading.v1.length === 0 ? [] : scheme.secrets) {
+    const expected = createHmac('sha256', key).update(head, 'latin1').update(request.body).digest()
+    if (!reading.v1.some((candidate) => sameBytes(candidate, expected))) continue
+    reading.slot = slot
+    return undefined
+  }
+  if (reading.v1a.length === 0 || scheme.publicKeys.length === 0) return 'signature_mismatch'
+  const data = Buffer.concat([Buffer.from(head, 'latin1'), request.body])
+  const matches = scheme.publicKeys.some((key) =>
+    reading.v1a.some((candidate) => verifySignature(null, data, key, candidate)),
+  )
+  return matches ? undefined : 'signature_mismatch'
+}
+
+function timestampIsFresh({ toleranceSeconds }: Scheme, { timestampMs, nowMs }: Reading): Step {
+  return isFresh(timestampMs, 'unix', { nowMs, toleranceSeconds })
+    ? undefined
+    : 'timestamp_out_of_tolerance'
+}

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+import { coversBody, type SignedConfig } from './config.ts'
+import { toBinary } from './encoding.ts'
+import { sortedFields } from './form.ts'
+import { ConfigFault } from './request.ts'
+import type { ParsedSignature } from './signature.ts'
+import { formOf, readerOf, type View } from './view.ts'
+
+/** What a content template draws on. */
+export interface ContentSource {
+  readonly view: View
+  readonly timestamp: string | undefined
+  readonly id: string | undefined
+  readonly parsed: ParsedSignature
+}
+
+/** The signed bytes in order: binary strings and Buffers. */
+export type Content = (string | Buffer)[]
+
+/** Undefined: the request lacks the value, so that nothing can match. */
+type Field = (source: ContentSource) => string | Buffer | undefined
+
+/** Stands in a Content where the bytes of the secret belong; only a plain hash has one. */
+export const SECRET = Buffer.from('{secret}')
+
+export interface Template {
+  readonly parts: readonly (string | Field)[]
+  readonly bodyMustBeEmpty: boolean
+}
+
+type Scheme = Pick<SignedConfig, 'content' | 'params' | 'url' | 'signedHeaders'>
+
+/**
+ * Compiles every alternative of `content`. Where one of them covers the body, those that do not are for requests
+ * without one: otherwise a signed query would let any body pass. Throws a ConfigFault on an unknown placeholder.
+ */
+export function compileTemplates(scheme: Scheme): Template[] {
+  const contents = [scheme.content].flat()
+  const someCoverBody = contents.some(coversBody)
+  return contents.map((content) => ({
+    parts: partsOf(content, scheme),
+    bodyMustBeEmpty: someCoverBody && !coversBody(content),
+  }))
+}
+
+/** Undefined when the template does not apply to the request. */
+export function assemble(template: Template, source: ContentSource): Content | undefined {
+  if (template.bodyMustBeEmpty && source.view.request.body.length > 0) return undefined
+  const content: Content = []
+  let text = ''
+  for (const part of template.parts) {
+    const value = typeof part === 'string' ? part : part(source)
+    if (value === undefined) return undefined
+    if (typeof value === 'string') {
+      text += value
+      continue
+    }
+    if (text !== '') content.push(text)
+    text = ''
+    content.push(value)
+  }
+  if (text !== '') content.push(text)
+  return content
+}
+
+/** Braces that hold no name are literal. */
+function partsOf(content: string, scheme: Scheme): (string | Field)[] {
+  return content
+    .split(/(\{[A-Za-z][^{}]*\})/)
+    .filter((piece) => piece !== '')
+    .map((piece) =>
+      /^\{[A-Za-z]/.test(piece) && piece.endsWith('}')
+        ? fieldOf(piece.slice(1, -1), scheme)
+        : toBinary(piece),
+    )
+}
+
+function fieldOf(placeholder: string, scheme: Scheme): string | Field {
+  const dot = placeholder.indexOf('.')
+  const group = dot < 0 ? placeholder : placeholder.slice(0, dot)
+  const name = dot < 0 ? '' : placeholder.slice(dot + 1)
+  const field = name === '' ? plainField(group, scheme) : namedField(group, name, scheme)
+  if (field === undefined) throw new ConfigFault(`The content has an unknown {${placeholder}}`)
+  return field
+}
+
+const PLAIN: Readonly<Record<string, Field>> = {
+  body: ({ view }) => view.request.body,
+  bodyEscaped: ({ view }) => escapeNonAscii(view.request.body),
+  bodySha256: ({ view }) => createHash('sha256').update(view.request.body).digest('hex'),
+  bodyCrc32: ({ view }) => String(crc32(view.request.body)),
+  timestamp: (source) => source.timestamp,
+  id: (source) => source.id,
+  method: ({ view }) => view.request.method,
+  secret: () => SECRET,
+}
+
+function plainField(name: string, { url, signedHeaders }: Scheme): Field | undefined {
+  switch (name) {
+    case 'url':
+      return ({ view }) => toBinary(signedUrl(view, url))
+    case 'urlUnescaped':
+      return ({ view }) => toBinary(unescapeUrl(signedUrl(view, url)))
+    case 'path':
+      return ({ view }) => toBinary(pathAndQuery(signedUrl(view, url)))
+    case 'signedHeaders':
+      if (signedHeaders === undefined) throw new ConfigFault('{signedHeaders} needs signedHeaders')
+      return signedHeadersField(signedHeaders)
+    default:
+      return Object.hasOwn(PLAIN, name) ? PLAIN[name] : undefined
+  }
+}
+
+function namedField(group: string, name: string, { params }: Scheme): string | Field | undefined {
+  switch (group) {
+    case 'signature':
+      return ({ parsed }) => parsed.pairs?.get(name)
+    case 'form':
+      return name === 'sorted' ? sortedForm : fromRequest('form', name)
+    case 'header':
+    case 'query':
+    case 'json':
+      return fromRequest(group, name)
+    case 'param': {
+      const value = params !== undefined && Object.hasOwn(params, name) ? params[name] : undefined
+      if (value === undefined) throw new ConfigFault(`The verifier lacks params.${name}`)
+      return toBinary(value)
+    }
+    default:
+      return undefined
+  }
+}
+
+function fromRequest(place: 'header' | 'query' | 'json' | 'form', name: string): Field {
+  const read = readerOf({ in: place, name })
+  return ({ view }) => read(view)
+}
+
+function sortedForm({ view }: ContentSource): string | undefined {
+  const fields = formOf(view)
+  return fields === undefined ? undefined : sortedFields(fields)
+}
+
+/** A sender lists few headers; more is not a signature. */
+const SIGNED_HEADERS_MAX = 64
+
+function signedHeadersField(config: NonNullable<Scheme['signedHeaders']>): Field {
+  const readList: Field =
+    config.in === 'signature'
+      ? ({ parsed }) => parsed.pairs?.get(config.name)
+      : fromRequest('header', config.name)
+  return (source) => {
+    const list = readList(source)
+    if (typeof list !== 'string') return undefined
+    const names = list.split(config.separator, SIGNED_HEADERS_MAX + 1)
+    if (names.length > SIGNED_HEADERS_MAX) return undefined
+    const keys = names.map((name) => name.trim().toLowerCase()).filter((name) => name !== '')
+    if (config.sort) keys.sort()
+    const { headers } = source.view.request
+    return keys.map((key) => renderHeader(config.render, key, headers[key])).join(config.joiner)
+  }
+}
+
+function renderHeader(render: 'pairs' | 'values', key: string, value: string | undefined): string {
+  const text = value?.trim() ?? ''
+  return render === 'pairs' ? `${key}:${text}` : text
+}
+
+/** The URL as registered with the sender. An override without a query takes the one of the request. */
+export function signedUrl(view: View, override: string | undefined): string {
+  if (override === undefined) return view.request.url
+  const { query } = view.request
+  return query === '' || override.includes('?') ? override : `${override}?${query}`
+}
+
+function pathAndQuery(url: string): string {
+  const scheme = url.indexOf('://')
+  const path = url.indexOf('/', scheme < 0 ? 0 : scheme + 3)
+  return path < 0 ? '/' : url.slice(path)
+}
+
+/** HubSpot signs these escapes as the characters they stand for. (HubSpot: Validating requests) */
+function unescapeUrl(url: string): string {
+  return url.replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (escape) =>
+    String.fromCharCode(Number.parseInt(escape.slice(1), 16)),
+  )
+}
+
+/** The body as text with every character from U+007F as \uXXXX: how Box signs some bodies. */
+function escapeNonAscii(body: Buffer): string {
+  const pieces: string[] = []
+  const text = body.toString('utf8')
+  let start = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code < 0x7f) continue
+    pieces.push(text.slice(start, at), `\\u${code.toString(16).padStart(4, '0')}`)
+    start = at + 1
+  }
+  pieces.push(text.slice(start))
+  return pieces.join('')
+}

@@ -1,0 +1,78 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import querystring from 'node:querystring'
+
+import type { ConfigOf } from './config.ts'
+import { decodedSlots, decodeExact, sameBytes, sha256, toBinary } from './encoding.ts'
+import { sortedFields } from './form.ts'
+import { type Check, rejected, type Slot, VALID } from './request.ts'
+import type { SecretSlots } from './secrets.ts'
+import { signedUrl } from './template.ts'
+import { bodyFields, queryOf, type View, viewOf } from './view.ts'
+
+const SHA1_BYTES = 20
+
+/**
+ * The URL and the sorted form fields, or the URL alone with the body's hash in it. Twilio is not consistent about
+ * the port and the escapes of the query, so four spellings of the URL count. (Twilio: validateRequest)
+ */
+export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): Check {
+  const keys = decodedSlots(slots, 'utf8').map(([slot, secret]): [Slot, KeyObject] => [
+    slot,
+    createSecretKey(secret),
+  ])
+  return (request) => {
+    const value = request.headers['x-twilio-signature']?.trim() ?? ''
+    if (value === '') return rejected('missing_signature_header')
+    const signature = decodeExact(value, 'base64')
+    if (signature?.length !== SHA1_BYTES) return rejected('malformed_signature_header')
+    const view = viewOf(request)
+    const fields = signedFields(view)
+    if (fields === undefined) return rejected('signature_mismatch')
+    for (const url of spellings(signedUrl(view, config.url))) {
+      const slot = matchingSlot(keys, toBinary(url) + fields, signature)
+      if (slot !== undefined) return VALID[slot]
+    }
+    return rejected('signature_mismatch')
+  }
+}
+
+function matchingSlot(
+  keys: readonly [Slot, KeyObject][],
+  content: string,
+  signature: Buffer,
+): Slot | undefined {
+  const match = keys.find(([, key]) =>
+    sameBytes(signature, createHmac('sha1', key).update(content, 'latin1').digest()),
+  )
+  return match?.[0]
+}
+
+/** What follows the URL. Undefined when the URL holds a hash that is not the body's, or the form is not readable. */
+function signedFields(view: View): string | undefined {
+  const hash = queryOf(view)?.get('bodySHA256')?.[0]
+  if (hash === undefined) {
+    const fields = bodyFields(view)
+    return fields === undefined ? undefined : sortedFields(fields)
+  }
+  const given = decodeExact(hash, 'hex')
+  return given !== undefined && sameBytes(given, sha256(view.request.body)) ? '' : undefined
+}
+
+function spellings(url: string): ReadonlySet<string> {
+  const [, scheme = '', host = '', rest = ''] = /^(https?:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? []
+  const bareHost = host.replace(/:\d{1,5}$/, '')
+  const port = scheme === 'https://' ? '443' : '80'
+  const withPort = bareHost === host ? `${host}:${port}` : host
+  const question = rest.indexOf('?')
+  const rewritten =
+    question < 0
+      ? rest
+      : `${rest.slice(0, question)}?${querystring.stringify(querystring.parse(rest.slice(question + 1)))}`
+  return new Set([
+    url,
+    ...[rest, rewritten].flatMap((tail) => [
+      `${scheme}${bareHost}${tail}`,
+      `${scheme}${withPort}${tail}`,
+    ]),
+  ])
+}

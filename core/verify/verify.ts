@@ -1,0 +1,126 @@
+import { compileAdyen } from './adyen.ts'
+import { compileAwsSns } from './aws-sns.ts'
+import { VERIFIER_TYPES, VerifierConfig, verifiedWith } from './config.ts'
+import { compileHmac } from './hmac.ts'
+import { compileJwt } from './jwt.ts'
+import { compilePublicKey } from './public-key.ts'
+import {
+  type Check,
+  ConfigFault,
+  type KeyLookup,
+  rejected,
+  type SignedRequest,
+  VALID,
+  type Verdict,
+} from './request.ts'
+import type { SecretSlots } from './secrets.ts'
+import { compileBasicAuth, compileIpAllowList, compileSharedToken } from './shared-secret.ts'
+import { compileStandardWebhooks } from './standard-webhooks.ts'
+import { compileTwilio } from './twilio.ts'
+import { memberOf } from './view.ts'
+
+/** A verifier with everything heavy done: keys imported, secrets decoded, templates parsed. */
+export interface CompiledVerifier {
+  verifiedWith: string
+  /** Why it rejects every request, for whoever configured it; never for the sender. */
+  fault: string | undefined
+  check: Check
+}
+
+const NO_KEYS: KeyLookup = () => undefined
+
+/**
+ * Compiles a stored configuration with its secrets. Never throws: what cannot be used compiles to a verifier that
+ * rejects everything with `verifier_misconfigured` or `unsupported_verifier`.
+ */
+export function compileVerifier(config: unknown, slots: SecretSlots): CompiledVerifier {
+  try {
+    const known = readConfig(config)
+    return { verifiedWith: verifiedWith(known), fault: undefined, check: checkOf(known, slots) }
+  } catch (error) {
+    const fault = error instanceof ConfigFault ? error : new ConfigFault(String(error))
+    const verdict = rejected(fault.reason)
+    return { verifiedWith: nameOf(config), fault: fault.message, check: () => verdict }
+  }
+}
+
+/** Pure: the request, the time and the fetched keys are arguments. */
+export function verify(
+  compiled: CompiledVerifier,
+  request: SignedRequest,
+  nowMs: number,
+  keys: KeyLookup = NO_KEYS,
+): Verdict {
+  return compiled.check(request, nowMs, keys)
+}
+
+function checkOf(config: VerifierConfig, slots: SecretSlots): Check {
+  switch (config.type) {
+    case 'none':
+      return () => VALID.none
+    case 'basic_auth':
+      return compileBasicAuth(config, slots)
+    case 'shared_token':
+      return compileSharedToken(config, slots)
+    case 'standard_webhooks':
+      return compileStandardWebhooks(config, slots)
+    case 'hmac':
+      return compileHmac(config, slots)
+    case 'public_key':
+      return compilePublicKey(config)
+    case 'jwt':
+      return compileJwt(config, slots)
+    case 'ip_allow_list':
+      return compileIpAllowList(config)
+    case 'twilio':
+      return compileTwilio(config, slots)
+    case 'adyen':
+      return compileAdyen(config, slots)
+    case 'aws_sns':
+      return compileAwsSns(config)
+    case 'all_of':
+      return allOf(
+        config.verifiers.map((member, index) =>
+          checkOf(member, { current: slots.members?.[index] ?? undefined }),
+        ),
+      )
+  }
+}
+
+/** The first failure wins; a key is fetched only for a member that all before it let pass. */
+function allOf(checks: readonly Check[]): Check {
+  return (request, nowMs, keys) => {
+    let valid = VALID.none
+    for (const check of checks) {
+      const verdict = check(request, nowMs, keys)
+      if (verdict.kind !== 'valid') return verdict
+      if (verdict.slot !== null) valid = verdict
+    }
+    return valid
+  }
+}
+
+/** A type, algorithm or key source that is not in the schema comes from a newer version or from another hand. */
+function readConfig(config: unknown): VerifierConfig {
+  const type = memberOf(config, 'type')
+  if (typeof type !== 'string' || !VERIFIER_TYPES.has(type)) {
+    throw new ConfigFault('The verifier type is not implemented', 'unsupported_verifier')
+  }
+  const parsed = VerifierConfig.safeParse(config)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const path = issue?.path.join('.') ?? ''
+  const isUnknownKind =
+    UNKNOWN_KINDS.test(path) && memberOf(config, path.split('.')[0] ?? '') !== undefined
+  throw new ConfigFault(
+    `${path}: ${issue?.message ?? 'invalid'}`,
+    isUnknownKind ? 'unsupported_verifier' : 'verifier_misconfigured',
+  )
+}
+
+const UNKNOWN_KINDS = /^(?:algorithm|algorithms\.\d+|keySource\.kind|verifiers\.\d+\.type)$/
+
+function nameOf(config: unknown): string {
+  const name = memberOf(config, 'preset') ?? memberOf(config, 'type')
+  return typeof name === 'string' ? name : 'none'
+}
