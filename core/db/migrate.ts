@@ -11,7 +11,7 @@ import { ensurePartitions } from './partitions.ts'
 export async function migrate(db: Db, nowMs: number): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
   const { error, results = [] } = await migrator.migrateToLatest()
-  if (error !== undefined) throw error
+  if (error !== undefined) throw new Error('Cannot migrate the database', { cause: error })
   await ensurePartitions(db, nowMs)
   return results.map((result) => result.migrationName)
 }

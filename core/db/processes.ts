@@ -41,6 +41,9 @@ export async function liveProcesses(db: Db, role: string, nowMs: number): Promis
   return rows.map((row) => row.id)
 }
 
+/** What the triggers write: the tables whose rows ingest and workers keep in memory. */
+export type ChangeKind = 'organisation' | 'source' | 'destination'
+
 /** The version that readers of changes start from: everything committed before it is in what they load now. */
 export async function changeHorizon(db: Db): Promise<string> {
   const { rows } = await sql<{ horizon: string }>`
@@ -55,8 +58,8 @@ export async function changeHorizon(db: Db): Promise<string> {
 export async function changesSince(
   db: Db,
   since: string,
-): Promise<{ horizon: string; changes: { kind: string; id: string }[] }> {
-  const { rows } = await sql<{ horizon: string; kind: string | null; id: string | null }>`
+): Promise<{ horizon: string; changes: { kind: ChangeKind; id: string }[] }> {
+  const { rows } = await sql<{ horizon: string; kind: ChangeKind | null; id: string | null }>`
     with horizon as (select pg_snapshot_xmin(pg_current_snapshot()) as xmin)
     select h.xmin::text as horizon, c.kind, c.subject_id as id
     from horizon h left join config_change c

@@ -1,0 +1,204 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { Db } from './db.ts'
+import type { Reach } from './page.ts'
+
+export interface Delivery {
+  class: number
+  id: string
+  eventId: string | null
+  connectionId: string | null
+  destinationId: string
+  sourceId: string | null
+  projectId: string
+  status: string
+  trigger: string
+  attemptCount: number
+  maxAttempts: number
+  leaseUntil: Date | null
+  throttledReason: string | null
+  throttledAt: Date | null
+  lastError: string | null
+  lastAttemptAt: Date | null
+  lastResponseStatus: number | null
+  lastErrorCode: string | null
+  lastDurationMs: number | null
+  completedAt: Date | null
+  /** When it is due; null while it is parked, in a worker's hands or finished. */
+  nextAt: Date | null
+}
+
+export interface DeliveryFilter {
+  projectId: string
+  status: string | undefined
+  eventId: string | undefined
+  connectionId: string | undefined
+  destinationId: string | undefined
+  sourceId: string | undefined
+  errorCode: string | undefined
+  responseStatus: number | undefined
+  /** Bounds of the id: from the first, before the second. */
+  fromId: string | undefined
+  untilId: string | undefined
+}
+
+export interface DeliveryPage {
+  limit: number
+  sortBy: 'createdAt' | 'nextAttemptAt'
+  sortDir: 'asc' | 'desc'
+  /** `nextAt` is null behind the last delivery that has one. */
+  after: { nextAt: Date | null; id: string } | undefined
+  /** First attempts begin at once and leave no waiting row: those that may be under way have ids from here on. */
+  freshFromId: string
+}
+
+/** Deliveries come from the small tables of what waits or failed wherever the filter allows it. */
+type Driver = 'waiting' | 'failed' | 'fresh' | 'all'
+
+const COLUMNS = sql`
+  d.class, d.id, d.event_id as "eventId", d.connection_id as "connectionId", d.destination_id as "destinationId",
+  d.source_id as "sourceId", d.project_id as "projectId", d.status, d.trigger, d.attempt_count as "attemptCount",
+  d.max_attempts as "maxAttempts", d.lease_until as "leaseUntil", d.throttled_reason as "throttledReason",
+  d.throttled_at as "throttledAt", d.last_error as "lastError", d.last_attempt_at as "lastAttemptAt",
+  d.last_response_status as "lastResponseStatus", d.last_error_code as "lastErrorCode",
+  d.last_duration_ms as "lastDurationMs", d.completed_at as "completedAt",
+  case when w.claimed_by is null then w.next_at end as "nextAt"`
+
+const FROM: Record<Driver, RawBuilder<unknown>> = {
+  waiting: sql`delivery_waiting w join delivery d on d.class = w.class and d.id = w.delivery_id`,
+  failed: sql`delivery_failed f join delivery d on d.class = f.class and d.id = f.delivery_id
+    left join delivery_waiting w on w.delivery_id = d.id`,
+  fresh: sql`delivery d left join delivery_waiting w on w.delivery_id = d.id`,
+  all: sql`delivery d left join delivery_waiting w on w.delivery_id = d.id`,
+}
+
+const KEY: Record<Driver, RawBuilder<unknown>> = {
+  waiting: sql`w.delivery_id`,
+  failed: sql`f.delivery_id`,
+  fresh: sql`d.id`,
+  all: sql`d.id`,
+}
+
+/** One row more than the page holds, to tell whether there is another. */
+export async function listDeliveries(
+  db: Db,
+  filter: DeliveryFilter,
+  page: DeliveryPage,
+): Promise<Delivery[]> {
+  const branches = driversOf(filter).map(
+    (driver) => sql`(select ${COLUMNS} from ${FROM[driver]}
+      where ${sql.join(conditions(driver, filter, page), sql` and `)}
+      ${orderBy(page, KEY[driver], sql`case when w.claimed_by is null then w.next_at end`)}
+      limit ${page.limit + 1})`,
+  )
+  const { rows } = await sql<Delivery>`
+    select * from (${sql.join(branches, sql` union all `)}) as found
+    ${orderBy(page, sql`id`, sql`"nextAt"`)} limit ${page.limit + 1}`.execute(db)
+  return rows
+}
+
+function driversOf({ eventId, status, errorCode, responseStatus }: DeliveryFilter): Driver[] {
+  if (eventId !== undefined) return ['all']
+  switch (status) {
+    case 'pending':
+      return ['waiting', 'fresh']
+    case 'throttled':
+    case 'in_flight':
+      return ['waiting']
+    case 'failed':
+      return ['failed']
+    case undefined: {
+      const isSuccess =
+        responseStatus !== undefined && responseStatus >= 200 && responseStatus < 300
+      const isFailure = errorCode !== undefined || (responseStatus !== undefined && !isSuccess)
+      return isFailure ? ['failed', 'waiting'] : ['all']
+    }
+    default:
+      return ['all']
+  }
+}
+
+function conditions(
+  driver: Driver,
+  filter: DeliveryFilter,
+  page: DeliveryPage,
+): RawBuilder<unknown>[] {
+  const key = KEY[driver]
+  const project = { waiting: sql`w.project_id`, failed: sql`f.project_id` }[driver as string]
+  const equal: [RawBuilder<unknown>, unknown][] = [
+    [project ?? sql`d.project_id`, filter.projectId],
+    [sql`d.status`, filter.status],
+    [sql`d.event_id`, filter.eventId],
+    [sql`d.connection_id`, filter.connectionId],
+    [driver === 'waiting' ? sql`w.destination_id` : sql`d.destination_id`, filter.destinationId],
+    [sql`d.source_id`, filter.sourceId],
+    [sql`d.last_error_code`, filter.errorCode],
+    [sql`d.last_response_status`, filter.responseStatus],
+    [sql`w.status`, driver === 'waiting' ? filter.status : undefined],
+  ]
+  return [
+    ...equal.flatMap(([column, value]) => (value === undefined ? [] : [sql`${column} = ${value}`])),
+    ...(filter.fromId === undefined ? [] : [sql`${key} >= ${filter.fromId}::uuid`]),
+    ...(filter.untilId === undefined ? [] : [sql`${key} < ${filter.untilId}::uuid`]),
+    ...(driver === 'fresh'
+      ? [sql`${key} >= ${page.freshFromId}::uuid`, sql`w.delivery_id is null`]
+      : []),
+    ...afterPlace(key, page),
+  ]
+}
+
+function afterPlace(key: RawBuilder<unknown>, page: DeliveryPage): RawBuilder<unknown>[] {
+  const { after, sortBy, sortDir } = page
+  if (after === undefined) return []
+  const order = sortDir === 'asc' ? sql`>` : sql`<`
+  const behindId = sql`${key} ${order} ${after.id}::uuid`
+  if (sortBy === 'createdAt') return [behindId]
+  const next = sql`case when w.claimed_by is null then w.next_at end`
+  if (after.nextAt === null) return [sql`${next} is null and ${behindId}`]
+  return [
+    sql`(${next} ${order} ${after.nextAt} or (${next} = ${after.nextAt} and ${behindId}) or ${next} is null)`,
+  ]
+}
+
+function orderBy(
+  page: DeliveryPage,
+  key: RawBuilder<unknown>,
+  nextAt: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const dir = sql.raw(page.sortDir)
+  return page.sortBy === 'createdAt'
+    ? sql`order by ${key} ${dir}`
+    : sql`order by ${nextAt} ${dir} nulls last, ${key} ${dir}`
+}
+
+/** Undefined when the delivery is absent or out of reach: the caller must not tell which. */
+export async function findDelivery(
+  db: Db,
+  reach: Reach,
+  id: string,
+  options?: { lock: boolean },
+): Promise<Delivery | undefined> {
+  const lock = options?.lock === true ? sql`for update of d` : sql``
+  const { rows } = await sql<Delivery>`
+    select ${COLUMNS} from delivery d left join delivery_waiting w on w.delivery_id = d.id
+    where d.id = ${id}::uuid and ${reachable(reach)} ${lock}`.execute(db)
+  return rows[0]
+}
+
+/** The newest deliveries of an event, newest first. */
+export async function deliveriesOfEvent(
+  db: Db,
+  event: { id: string },
+  limit: number,
+): Promise<Delivery[]> {
+  const { rows } = await sql<Delivery>`
+    select ${COLUMNS} from delivery d left join delivery_waiting w on w.delivery_id = d.id
+    where d.event_id = ${event.id}::uuid order by d.id desc limit ${limit}`.execute(db)
+  return rows
+}
+
+function reachable({ organisationId, projectId }: Reach): RawBuilder<unknown> {
+  return projectId === undefined
+    ? sql`d.project_id in (select id from project where organisation_id = ${organisationId}::uuid)`
+    : sql`d.project_id = ${projectId}::uuid`
+}

@@ -1,0 +1,80 @@
+import type { Db } from './db.ts'
+
+/** A destination's row with its organisation's plan, as a worker needs it. */
+export type DestinationRow = NonNullable<Awaited<ReturnType<typeof findDeliveryDestination>>>
+
+/** Undefined when the destination was deleted. */
+export async function findDeliveryDestination(db: Db, id: string) {
+  return await db
+    .selectFrom('destination')
+    .innerJoin('organisation', 'organisation.id', 'destination.organisation_id')
+    .select([
+      'destination.id',
+      'destination.organisation_id as organisationId',
+      'destination.url',
+      'destination.is_enabled as isEnabled',
+      'destination.method',
+      'destination.auth',
+      'destination.secrets',
+      'destination.previous_signing_secret_expires_at as previousSigningSecretExpiresAt',
+      'destination.timeout_ms as timeoutMs',
+      'destination.rate_limit as rateLimit',
+      'destination.rate_limit_period as rateLimitPeriod',
+      'destination.max_concurrency as maxConcurrency',
+      'destination.retry_policy as retryPolicy',
+      'organisation.plan',
+      'organisation.overrides',
+    ])
+    .where('destination.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Takes a destination out of service. (decisions: Resources, RetryPolicy, 410) */
+export async function disableDestination(
+  db: Db,
+  id: string,
+  reason: 'gone' | 'failing',
+  nowMs: number,
+): Promise<void> {
+  await db
+    .updateTable('destination')
+    .set({
+      is_enabled: false,
+      disabled_reason: reason,
+      health: 'disabled',
+      updated_at: new Date(nowMs),
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** When each scope may next send, in milliseconds since the epoch. */
+export async function readPacing(
+  db: Db,
+  scopeIds: readonly string[],
+): Promise<Map<string, number>> {
+  if (scopeIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('pacing')
+    .select(['scope_id', 'tat'])
+    .where('scope_id', 'in', scopeIds)
+    .execute()
+  return new Map(rows.map((row) => [row.scope_id, row.tat.getTime()]))
+}
+
+/** Keeps the later of the stored and the given moment: a late writer cannot set a scope back. */
+export async function writePacing(
+  db: Db,
+  moments: readonly { scopeId: string; tatMs: number }[],
+): Promise<void> {
+  if (moments.length === 0) return
+  await db
+    .insertInto('pacing')
+    .values(moments.map(({ scopeId, tatMs }) => ({ scope_id: scopeId, tat: new Date(tatMs) })))
+    .onConflict((conflict) =>
+      conflict
+        .column('scope_id')
+        .doUpdateSet({ tat: (set) => set.fn('greatest', ['pacing.tat', 'excluded.tat']) }),
+    )
+    .execute()
+}

@@ -1,0 +1,52 @@
+import pg from 'pg'
+
+/** The server refuses, goes away or is full; or the socket to it does. Each may be different a moment later. */
+const AWAY_STATES = /^(?:08...|57P0[1-3]|53300)$/
+const AWAY_SOCKETS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+])
+
+/** pg gives these no code of their own. */
+const AWAY_MESSAGES = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error',
+]
+
+/** Whether an error says that PostgreSQL cannot be reached, rather than that the statement was wrong. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (error instanceof pg.DatabaseError) return AWAY_STATES.test(code)
+  return (
+    AWAY_SOCKETS.has(code) || AWAY_MESSAGES.some((message) => error.message.startsWith(message))
+  )
+}
+
+/** Whether a row was refused because `constraint` already holds its values. */
+export function violates(error: unknown, constraint: string): boolean {
+  return (
+    error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint
+  )
+}
+
+/** Whether a row was refused because what it belongs to was deleted by another transaction. */
+export function refersToDeleted(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23503'
+}
+
+/** Deadlock and serialisation failure: the same statement may pass when it is run again. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')
+}
+
+/** The data of the statement are at fault, not the server: data exception, constraint, program limit. */
+export function isDataFault(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(?:22|23|54)/.test(error.code ?? '')
+}

@@ -1,0 +1,8 @@
+import { sql } from 'kysely'
+
+import type { Db } from './db.ts'
+
+/** Rejects while PostgreSQL does not answer. */
+export async function ping(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
+}

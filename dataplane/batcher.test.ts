@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+
+import { Batcher, Overloaded, type BatcherOptions } from './batcher.ts'
+
+const OPTIONS: BatcherOptions = {
+  itemsMax: 3,
+  bytesMax: 100,
+  lanes: 1,
+  windowMs: 0,
+  queueMax: 10,
+  queueBytesMax: 1_000,
+}
+
+function recording(options: Partial<BatcherOptions> = {}) {
+  const batches: number[][] = []
+  const batcher = new Batcher<number, { double: number }>(
+    { ...OPTIONS, ...options },
+    async (items) => {
+      batches.push(items)
+      await new Promise((resolve) => setImmediate(resolve))
+      if (items.includes(13)) throw new Error('thirteen')
+      return items.map((item) => ({ double: item * 2 }))
+    },
+  )
+  return { batches, batcher }
+}
+
+test('add() answers each item with its own result, in batches of at most itemsMax', async () => {
+  const { batches, batcher } = recording()
+  const results = await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add(item)))
+  expect(results.map((result) => result.double)).toEqual([2, 4, 6, 8, 10])
+  expect(batches).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ])
+})
+
+test('a batch holds at most bytesMax, but always one item', async () => {
+  const { batches, batcher } = recording()
+  await Promise.all([
+    batcher.add(1, 60),
+    batcher.add(2, 60),
+    batcher.add(3, 500),
+    batcher.add(4, 10),
+  ])
+  expect(batches).toEqual([[1], [2], [3], [4]])
+})
+
+test('add() refuses past the queue, by items and by bytes', async () => {
+  const { batcher } = recording({ queueMax: 2 })
+  const first = [batcher.add(1), batcher.add(2)]
+  await expect(batcher.add(3)).rejects.toBeInstanceOf(Overloaded)
+  await Promise.all(first)
+  await expect(batcher.add(4, 1_001)).rejects.toBeInstanceOf(Overloaded)
+})
+
+test('a failed write rejects its batch and no other', async () => {
+  const { batcher } = recording({ itemsMax: 1 })
+  const [bad, good] = await Promise.allSettled([batcher.add(13), batcher.add(14)])
+  expect(bad.status).toBe('rejected')
+  expect(good).toEqual({ status: 'fulfilled', value: { double: 28 } })
+})
+
+test('drain() waits for what is queued', async () => {
+  const { batches, batcher } = recording()
+  void batcher.add(1)
+  await batcher.drain()
+  expect(batches).toEqual([[1]])
+})

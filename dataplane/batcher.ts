@@ -1,0 +1,102 @@
+export interface BatcherOptions {
+  /** Items of one write, and bytes in it. */
+  itemsMax: number
+  bytesMax: number
+  /** Writes under way at once. More make smaller batches, hence more work for PostgreSQL. */
+  lanes: number
+  /** How long a first item waits for others. */
+  windowMs: number
+  /** Items and bytes waiting for a lane; past that `add` throws `Overloaded`. */
+  queueMax: number
+  queueBytesMax: number
+}
+
+interface Waiter<T, R> {
+  item: T
+  bytes: number
+  resolve: (result: R) => void
+  reject: (error: unknown) => void
+}
+
+/** The queue is full. */
+export class Overloaded extends Error {
+  override readonly name = 'Overloaded'
+}
+
+/**
+ * A free lane takes all that is queued: under light load a batch is one item and waits for nothing but the window,
+ * under heavy load batches grow by themselves. `write` returns a result for each item, in order.
+ */
+export class Batcher<T, R extends object | true> {
+  readonly #write: (items: T[]) => Promise<R[]>
+  readonly #options: BatcherOptions
+  readonly #queue: Waiter<T, R>[] = []
+  #queuedBytes = 0
+  #busyLanes = 0
+
+  constructor(options: BatcherOptions, write: (items: T[]) => Promise<R[]>) {
+    this.#options = options
+    this.#write = write
+  }
+
+  get queued(): number {
+    return this.#queue.length
+  }
+
+  /** Resolves with the item's result when its batch is written; throws `Overloaded`, or what `write` threw. */
+  add(item: T, bytes = 0): Promise<R> {
+    const { queueMax, queueBytesMax, lanes } = this.#options
+    if (this.#queue.length >= queueMax || this.#queuedBytes + bytes > queueBytesMax) {
+      return Promise.reject(new Overloaded('Too many items wait to be written'))
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, bytes, resolve, reject })
+      this.#queuedBytes += bytes
+      if (this.#busyLanes < lanes) void this.#run()
+    })
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  async drain(): Promise<void> {
+    while (this.#busyLanes > 0) await nextTurn()
+  }
+
+  async #run(): Promise<void> {
+    this.#busyLanes++
+    // The rest of this turn of the loop may bring more items: they join this batch instead of waiting for the next.
+    if (this.#options.windowMs === 0) await nextTurn()
+    else await new Promise((resolve) => setTimeout(resolve, this.#options.windowMs))
+    while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch())
+    this.#busyLanes--
+  }
+
+  async #writeBatch(batch: Waiter<T, R>[]): Promise<void> {
+    try {
+      const results = await this.#write(batch.map((waiter) => waiter.item))
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const result = results[index]
+        if (result === undefined) reject(new Error('The write answered too few items'))
+        else resolve(result)
+      }
+    } catch (error) {
+      for (const waiter of batch) waiter.reject(error)
+    }
+  }
+
+  #takeBatch(): Waiter<T, R>[] {
+    let count = 0
+    let bytes = 0
+    for (const waiter of this.#queue) {
+      const isFull = bytes + waiter.bytes > this.#options.bytesMax
+      if (count === this.#options.itemsMax || (count > 0 && isFull)) break
+      count++
+      bytes += waiter.bytes
+    }
+    this.#queuedBytes -= bytes
+    return this.#queue.splice(0, count)
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,77 @@
+import type { JetStreamManager } from '@nats-io/jetstream'
+
+import type { Clock } from '../../core/clock.ts'
+import type { Db, Pool } from '../../core/db/db.ts'
+import {
+  findOverdue,
+  moveToWaiting,
+  readWatermark,
+  SWEEP_BATCH,
+  writeWatermark,
+} from '../../core/db/sweep.ts'
+import { LEASE_MS } from '../../core/limits.ts'
+import type { Logger } from '../../core/log.ts'
+import { entitlementsOf, isPaced } from '../../core/plans/plans.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
+import {
+  DELIVERY_CONSUMER,
+  DELIVERY_STREAM,
+  partitionOf,
+  WAITING_DUE,
+} from '../../core/stream/subjects.ts'
+
+export interface SweepDeps {
+  pool: Pool
+  db: Db
+  nats: NatsConnection
+  manager: JetStreamManager
+  clock: Clock
+  log: Logger
+}
+
+/**
+ * Finds first attempts whose message was lost (a process died between commit and publish, NATS refused or forgot it,
+ * a worker died with it) and makes them due. The one recovery path: everything else that waits has a row with a time.
+ */
+export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
+  if (await isBacklogged(deps)) return
+  let watermark = await readWatermark(deps.db)
+  for (;;) {
+    const nowMs = deps.clock.now()
+    const found = await findOverdue(deps.pool, watermark, nowMs)
+    const overdue = found.overdue.map((row) => ({
+      ...row,
+      partition: partitionOf(
+        row.organisationId,
+        row.destinationId,
+        isPaced(entitlementsOf(row.plan, row.overrides)),
+      ),
+    }))
+    if (overdue.length > 0) {
+      const moved = await moveToWaiting(deps.pool, overdue, nowMs)
+      if (moved > 0) deps.log.info({ moved }, 'Dispatching lost deliveries again')
+      if (!deps.nats.isClosed()) deps.nats.publish(WAITING_DUE)
+    }
+    if (found.watermark !== watermark) await writeWatermark(deps.db, found.watermark)
+    if (found.watermark === watermark || overdue.length < SWEEP_BATCH) return
+    watermark = found.watermark
+  }
+}
+
+/**
+ * The oldest message that no worker has seen is older than its lease: what looks overdue only stands in line, and the
+ * worker will claim it when its turn comes.
+ */
+async function isBacklogged({ manager, clock }: SweepDeps): Promise<boolean> {
+  try {
+    const consumer = await manager.consumers.info(DELIVERY_STREAM, DELIVERY_CONSUMER)
+    if (consumer.num_pending === 0) return false
+    const next = await manager.streams.getMessage(DELIVERY_STREAM, {
+      seq: consumer.delivered.stream_seq + 1,
+    })
+    return next !== null && clock.now() - next.time.getTime() > LEASE_MS
+  } catch {
+    // No stream, no message in line: NATS is away or lost its store, which is what the sweep is for.
+    return false
+  }
+}

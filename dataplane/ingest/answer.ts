@@ -1,0 +1,87 @@
+import { z } from 'zod'
+
+import { STATUS, type Code } from '../../core/errors.ts'
+
+/** What a sender is told. */
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: string | Buffer
+  /** How the request ended, for the log line and the metrics. */
+  outcome: string
+  /** The rest of the request is not read: the connection ends with the answer. */
+  close?: boolean
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A refusal in ingest's flat shape. (spec: Envelopes) */
+export function refusal(code: Code, message: string, data?: object): Answer {
+  return {
+    status: STATUS[code],
+    headers: { 'content-type': JSON_TYPE },
+    body: JSON.stringify({ ok: false, code, message, ...(data && { data }) }),
+    outcome: code.toLowerCase(),
+  }
+}
+
+/** An answer that the closed table of codes does not have: 405 and 503. (decisions: Ingest) */
+export function plainRefusal(
+  status: number,
+  message: string,
+  headers: Record<string, string> = {},
+): Answer {
+  return {
+    status,
+    headers: { 'content-type': JSON_TYPE, ...headers },
+    body: JSON.stringify({ ok: false, message }),
+    outcome: `status_${status}`,
+  }
+}
+
+export function unavailable(): Answer {
+  return plainRefusal(503, 'The event could not be stored, try again', { 'retry-after': '1' })
+}
+
+/** What a source says to a stored event. (decisions: Resources, `ingestResponse`) */
+export const IngestResponse = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('default') }),
+  z.object({ kind: z.literal('empty') }),
+  z.object({
+    kind: z.literal('static'),
+    body: z.string().optional(),
+    contentType: z.string().optional(),
+  }),
+])
+
+export type IngestResponse = z.infer<typeof IngestResponse>
+
+export function stored(response: IngestResponse, eventId: string): Answer {
+  const own = `{"ok":true,"eventId":"${eventId}"}`
+  return { ...accepted(response, own, { 'postern-event-id': eventId }), outcome: 'stored' }
+}
+
+export function duplicate(response: IngestResponse): Answer {
+  return { ...accepted(response, '{"ok":true,"duplicate":true}', {}), outcome: 'duplicate' }
+}
+
+function accepted(
+  response: IngestResponse,
+  own: string,
+  headers: Record<string, string>,
+): Omit<Answer, 'outcome'> {
+  switch (response.kind) {
+    case 'default':
+      return { status: 200, headers: { 'content-type': JSON_TYPE, ...headers }, body: own }
+    case 'empty':
+      return { status: 200, headers, body: '' }
+    case 'static': {
+      const type = response.contentType ?? 'text/plain; charset=utf-8'
+      return {
+        status: 200,
+        headers: { 'content-type': type, ...headers },
+        body: response.body ?? '',
+      }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import type { IncomingMessage } from 'node:http'
+
+import type { Clock } from '../../core/clock.ts'
+import { encodeId } from '../../core/ids.ts'
+import type { Logger } from '../../core/log.ts'
+import { hasNul } from '../../core/match/payload.ts'
+import type { Admission } from '../../core/pacing/ingest-limit.ts'
+import { verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
+import type { SignedRequest, Verdict } from '../../core/verify/request.ts'
+import { acceptEvent, keepRejected, type AcceptDeps, type Received } from './accept.ts'
+import { plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
+import type { BodyReader } from './body.ts'
+import type { Handshakes } from './handshakes.ts'
+import type { IngestLimits } from './limits.ts'
+import type { Rejections } from './rejections.ts'
+import { readRequest, type IngestRequest } from './request.ts'
+import type { IngestSource, Sources } from './sources.ts'
+
+export interface HandleDeps extends AcceptDeps {
+  clock: Clock
+  log: Logger
+  sources: Sources
+  limits: IngestLimits
+  rejections: Rejections
+  bodies: BodyReader
+  keys: KeyStore
+  handshakes: Handshakes
+  /** The public origin of ingest: signatures that cover the URL are made over it, never over the Host header. */
+  ingestUrl: string
+}
+
+/** A request on its way through the checks. */
+interface Passing {
+  source: IngestSource
+  request: IngestRequest
+  startedAt: number
+}
+
+/** The order of the checks is the specification's: mask, method, kind, limits, size, NUL bytes, verification, then the store. */
+export async function handle(
+  deps: HandleDeps,
+  raw: IncomingMessage,
+  caller: { target: string; ip: string },
+): Promise<Answer> {
+  const startedAt = performance.now()
+  const request = readRequest(raw, caller.target, caller.ip)
+  try {
+    const found = deps.sources.get(request.maskId)
+    const source = found instanceof Promise ? await found : found
+    if (source === undefined || !source.isEnabled) {
+      return closing(refusal('NOT_FOUND', 'There is no source at this address'))
+    }
+    const answer = await passChecks(deps, raw, { source, request, startedAt })
+    report(deps, { source, request, startedAt }, answer)
+    return answer
+  } catch (err) {
+    deps.log.warn({ err }, 'Cannot take a request')
+    return closing(unavailable())
+  }
+}
+
+async function passChecks(
+  deps: HandleDeps,
+  raw: IncomingMessage,
+  passing: Passing,
+): Promise<Answer> {
+  const { source, request } = passing
+  if (request.method === 'HEAD') return { status: 200, headers: {}, body: '', outcome: 'head' }
+  const isAllowed = source.allowedMethods.has(request.method)
+  if (!isAllowed && !deps.handshakes.mayAnswer(source, request)) return closing(notAllowed(source))
+  if (isAllowed && source.kind !== 'http') {
+    const message = 'This source takes email, not webhooks'
+    return closing(refusal('BAD_REQUEST', message, { fields: [] }))
+  }
+  const limited = takeLimits(deps, source)
+  if (limited !== undefined) return closing(limited)
+
+  const read = await deps.bodies.read(raw, source.maxBytes)
+  if (read.kind === 'too_large') return closing(tooLarge(source))
+  if (read.kind !== 'read') return closing(unavailable())
+  const { body } = read
+  if (hasNul(body)) return refusal('UNSUPPORTED_BODY', 'The body contains NUL bytes')
+
+  const signed = signedOf(deps, request, body)
+  const challenge = await deps.handshakes.before(source, signed)
+  if (challenge !== undefined) return challenge
+  if (!isAllowed) return notAllowed(source)
+  return await verified(deps, passing, signed)
+}
+
+async function verified(
+  deps: HandleDeps,
+  passing: Passing,
+  signed: SignedRequest,
+): Promise<Answer> {
+  const { source } = passing
+  const verdict = await verdictOf(deps, source, signed)
+  const received: Received = { ...passing, body: signed.body, verifiedAt: performance.now() }
+  if (verdict.kind !== 'valid') {
+    const reason = verdict.kind === 'rejected' ? verdict.reason : 'verifier_misconfigured'
+    await reject(deps, received, reason)
+    return refusal('UNAUTHORIZED', 'Signature verification failed')
+  }
+  const challenge = await deps.handshakes.after(source, signed)
+  return challenge ?? (await acceptEvent(deps, received))
+}
+
+/** Synchronous where no key has to be fetched, which is nearly always. */
+function verdictOf(
+  deps: HandleDeps,
+  source: IngestSource,
+  signed: SignedRequest,
+): Verdict | Promise<Verdict> {
+  const nowMs = deps.clock.now()
+  const { overlap } = source
+  const verifier =
+    overlap !== undefined && overlap.untilMs > nowMs ? overlap.verifier : source.verifier
+  return verifyWithKeys(verifier, signed, nowMs, deps.keys)
+}
+
+/** The 401 is the same and comes all the same, whether the request could be kept or not. */
+async function reject(
+  deps: HandleDeps,
+  received: Received,
+  reason: Parameters<typeof keepRejected>[2],
+): Promise<void> {
+  const { source, body } = received
+  if (!deps.rejections.take(source.id, source.organisationId, body.length)) return
+  try {
+    await keepRejected(deps, received, reason)
+  } catch (err) {
+    deps.log.warn({ err }, 'Cannot keep a rejected request')
+  }
+}
+
+function signedOf(deps: HandleDeps, request: IngestRequest, body: Buffer): SignedRequest {
+  const { method, fullPath, query, headers, remoteIp } = request
+  const url = `${deps.ingestUrl}${fullPath}${query === '' ? '' : `?${query}`}`
+  return { method, url, path: fullPath, query, headers, body, remoteIp }
+}
+
+function takeLimits(deps: HandleDeps, source: IngestSource): Answer | undefined {
+  if (source.rateLimit > 0) {
+    const admission = deps.limits.take(source.id, source.rateLimit)
+    if (!admission.allowed) return rateLimited(admission, source.rateLimit)
+  }
+  if (source.clamp !== null) {
+    const admission = deps.limits.take(source.organisationId, source.clamp)
+    if (!admission.allowed) return rateLimited(admission, source.clamp)
+  }
+  return undefined
+}
+
+/** (spec: Codes, RATE_LIMITED and the headers beside it) */
+function rateLimited(admission: Extract<Admission, { allowed: false }>, limit: number): Answer {
+  const { remaining, retryAfterSeconds } = admission
+  const answer = refusal('RATE_LIMITED', `More than ${limit} requests a second`, {
+    limit,
+    remaining,
+    retryAfterSeconds,
+  })
+  answer.headers['retry-after'] = String(retryAfterSeconds)
+  answer.headers['x-ratelimit-limit'] = String(limit)
+  answer.headers['x-ratelimit-remaining'] = String(remaining)
+  return answer
+}
+
+function tooLarge(source: IngestSource): Answer {
+  return refusal('PAYLOAD_TOO_LARGE', `The body is larger than ${source.maxBytes / 1_024} KiB`)
+}
+
+function notAllowed(source: IngestSource): Answer {
+  const allowed = [...source.allowedMethods].join(', ')
+  return plainRefusal(405, `This source takes ${allowed}`, { allow: allowed })
+}
+
+/** What is left of the request is not read. */
+function closing(answer: Answer): Answer {
+  return { ...answer, close: true }
+}
+
+function report(deps: HandleDeps, { source, request, startedAt }: Passing, answer: Answer): void {
+  deps.log.info(
+    {
+      sourceId: encodeId('src', source.id),
+      eventId: answer.headers['postern-event-id'],
+      method: request.method,
+      remoteIp: request.remoteIp,
+      outcome: answer.outcome,
+      status: answer.status,
+      durationMs: performance.now() - startedAt,
+    },
+    'Took a request',
+  )
+}

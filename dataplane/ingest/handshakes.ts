@@ -1,0 +1,101 @@
+import { request as httpRequest, type Dispatcher } from 'undici'
+
+import type { Clock } from '../../core/clock.ts'
+import type { Db } from '../../core/db/db.ts'
+import { captureSecret } from '../../core/db/ingest-sources.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Keyring } from '../../core/secrets/sealed.ts'
+import { sealSourceSecrets } from '../../core/secrets/source-secrets.ts'
+import {
+  handshakeAfter,
+  handshakeBefore,
+  type HandshakeAction,
+} from '../../core/verify/handshake.ts'
+import type { SignedRequest } from '../../core/verify/request.ts'
+import { unavailable, type Answer } from './answer.ts'
+import type { IngestRequest } from './request.ts'
+import type { IngestSource } from './sources.ts'
+
+/** A confirmation that takes longer is asked for again by the provider. */
+const VISIT_TIMEOUT_MS = 5_000
+
+export interface HandshakesDeps {
+  db: Db
+  clock: Clock
+  log: Logger
+  keyring: Keyring
+  /** Reaches public addresses only. */
+  dispatcher: Dispatcher
+  /** A handshake was answered. */
+  note(source: IngestSource): void
+  /** The source's secret is another now. */
+  forget(source: IngestSource): Promise<void>
+}
+
+/** Answers what providers ask before they send. Control traffic: it is not stored. (decisions: Ingest) */
+export class Handshakes {
+  readonly #deps: HandshakesDeps
+
+  constructor(deps: HandshakesDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether a request of a method that the source does not take may still be a challenge. */
+  mayAnswer(source: IngestSource, { method }: IngestRequest): boolean {
+    return source.handshake !== undefined && ['GET', 'POST', 'OPTIONS'].includes(method)
+  }
+
+  /** A challenge that comes unsigned; undefined when the request is none. */
+  async before(source: IngestSource, signed: SignedRequest): Promise<Answer | undefined> {
+    const { handshake, config, secrets } = source
+    if (handshake === undefined || config === undefined) return undefined
+    return await this.#act(source, handshakeBefore(handshake, signed, config, secrets))
+  }
+
+  /** A challenge inside a verified request; undefined when the request is an event. */
+  async after(source: IngestSource, signed: SignedRequest): Promise<Answer | undefined> {
+    const { handshake, config, secrets } = source
+    if (handshake === undefined || config === undefined) return undefined
+    return await this.#act(source, handshakeAfter(handshake, signed, config, secrets))
+  }
+
+  async #act(
+    source: IngestSource,
+    action: HandshakeAction | undefined,
+  ): Promise<Answer | undefined> {
+    if (action === undefined) return undefined
+    if (action.kind === 'capture' && !(await this.#capture(source, action.secret))) return undefined
+    if (action.kind === 'visit' && !(await this.#visit(action.url))) return unavailable()
+    this.#deps.note(source)
+    return { ...action.answer, outcome: 'handshake' }
+  }
+
+  /** False when the source has a secret by now: the request is then verified like any other. */
+  async #capture(source: IngestSource, secret: string): Promise<boolean> {
+    const { db, clock, keyring } = this.#deps
+    const secrets = sealSourceSecrets(keyring, { current: secret })
+    if (secrets === null) return false
+    const kept = await captureSecret(
+      db,
+      source.id,
+      { secrets, hint: secret.slice(-4) },
+      clock.now(),
+    )
+    if (kept) await this.#deps.forget(source)
+    return kept
+  }
+
+  async #visit(url: string): Promise<boolean> {
+    try {
+      const { statusCode, body } = await httpRequest(url, {
+        dispatcher: this.#deps.dispatcher,
+        signal: AbortSignal.timeout(VISIT_TIMEOUT_MS),
+      })
+      await body.dump()
+      return statusCode < 300
+    } catch (err) {
+      this.#deps.log.warn({ err }, 'Cannot confirm a subscription')
+      return false
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+
+import type { Clock } from '../../core/clock.ts'
+import type { Logger } from '../../core/log.ts'
+import { admit, spend, type Admission, type IngestState } from '../../core/pacing/ingest-limit.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
+import { INGEST_COUNTS } from '../../core/stream/subjects.ts'
+
+/** How often ingest processes tell each other what they took: 1 % of the time over which a limit must hold. */
+const EXCHANGE_MS = 100
+
+/** Limits in memory. The least recently made give way: a limit unused for a second is full anyway. */
+const LIMITS_MAX = 100_000
+
+const Counts = z.object({
+  from: z.string(),
+  counts: z.array(z.tuple([z.string(), z.number().int().positive(), z.number().positive()])),
+})
+
+interface Limit {
+  state: IngestState
+  perSecond: number
+  /** Taken here since the last exchange. */
+  taken: number
+}
+
+/**
+ * The limits of sources and organisations. Each process decides at once by what it knows, and what the others took
+ * arrives a tenth of a second later as if it had been taken here. (decisions: Ingest, "Across ingest replicas")
+ */
+export class IngestLimits implements Disposable {
+  readonly #deps: { nats: NatsConnection; clock: Clock; log: Logger; processId: string }
+  readonly #limits = new Map<string, Limit>()
+  readonly #exchange: NodeJS.Timeout
+
+  constructor(deps: { nats: NatsConnection; clock: Clock; log: Logger; processId: string }) {
+    this.#deps = deps
+    this.#exchange = setInterval(() => this.#tell(), EXCHANGE_MS)
+    deps.nats.subscribe(INGEST_COUNTS, {
+      callback: (error, message) => {
+        if (error === null) this.#hear(message.string())
+      },
+    })
+  }
+
+  /** Takes one request from the scope's limit. */
+  take(scopeId: string, perSecond: number): Admission {
+    const limit = this.#limitOf(scopeId, perSecond)
+    const admission = admit(limit.state, perSecond, this.#deps.clock.now())
+    if (admission.allowed) {
+      limit.state.tatMs = admission.tatMs
+      limit.taken++
+    }
+    return admission
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#exchange)
+  }
+
+  #limitOf(scopeId: string, perSecond: number): Limit {
+    let limit = this.#limits.get(scopeId)
+    if (limit === undefined) {
+      if (this.#limits.size >= LIMITS_MAX) {
+        for (const oldest of this.#limits.keys()) {
+          this.#limits.delete(oldest)
+          break
+        }
+      }
+      limit = { state: { tatMs: 0 }, perSecond, taken: 0 }
+      this.#limits.set(scopeId, limit)
+    }
+    limit.perSecond = perSecond
+    return limit
+  }
+
+  #tell(): void {
+    const counts: [string, number, number][] = []
+    for (const [scopeId, limit] of this.#limits) {
+      if (limit.taken === 0) continue
+      counts.push([scopeId, limit.taken, limit.perSecond])
+      limit.taken = 0
+    }
+    const { nats, processId } = this.#deps
+    if (counts.length > 0 && !nats.isClosed()) {
+      nats.publish(INGEST_COUNTS, JSON.stringify({ from: processId, counts }))
+    }
+  }
+
+  #hear(text: string): void {
+    const { from, counts } = Counts.parse(JSON.parse(text))
+    if (from === this.#deps.processId) return
+    const nowMs = this.#deps.clock.now()
+    for (const [scopeId, count, perSecond] of counts) {
+      const limit = this.#limitOf(scopeId, perSecond)
+      limit.state.tatMs = spend(limit.state, perSecond, { count, nowMs })
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http'
+
+/** An ingest request before its body is read. */
+export interface IngestRequest {
+  method: string
+  maskId: string
+  /** What follows the mask id: `/` when nothing does. */
+  path: string
+  /** The whole path, mask id included. */
+  fullPath: string
+  /** Raw, without the question mark. */
+  query: string
+  /** Lower-case names; repeated ones joined with ', '. */
+  headers: Readonly<Record<string, string | undefined>>
+  /** As they came. */
+  rawHeaders: readonly [string, string][]
+  remoteIp: string
+}
+
+/** The parts of a request, read from the raw target: a path is never decoded, so no bad escape can matter. */
+export function readRequest(raw: IncomingMessage, target: string, remoteIp: string): IngestRequest {
+  const queryAt = target.indexOf('?')
+  const fullPath = queryAt === -1 ? target : target.slice(0, queryAt)
+  const restAt = fullPath.indexOf('/', 1)
+  return {
+    method: raw.method ?? 'GET',
+    maskId: fullPath.slice(1, restAt === -1 ? undefined : restAt),
+    path: restAt === -1 ? '/' : fullPath.slice(restAt),
+    fullPath,
+    query: queryAt === -1 ? '' : target.slice(queryAt + 1),
+    headers: joinedHeaders(raw.headers),
+    rawHeaders: pairs(raw.rawHeaders),
+    remoteIp: remoteIp.startsWith('::ffff:') ? remoteIp.slice(7) : remoteIp,
+  }
+}
+
+/** Node joins repeated headers except Set-Cookie, which no request carries. */
+function joinedHeaders(headers: IncomingMessage['headers']): Record<string, string | undefined> {
+  const joined: Record<string, string | undefined> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    joined[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return joined
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  const headers: [string, string][] = []
+  for (let at = 0; at < flat.length; at += 2) headers.push([flat[at] ?? '', flat[at + 1] ?? ''])
+  return headers
+}

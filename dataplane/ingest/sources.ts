@@ -1,0 +1,186 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Db } from '../../core/db/db.ts'
+import { findIngestSource, type IngestSourceRow } from '../../core/db/ingest-sources.ts'
+import { RetryPolicy } from '../../core/delivery/retry.ts'
+import { compileFilter, Filter, type CompiledFilter } from '../../core/match/filter.ts'
+import { compileSelector, type CompiledSelector } from '../../core/match/selector.ts'
+import { entitlementsOf, ingestClampOf, isPaced } from '../../core/plans/plans.ts'
+import type { Keyring } from '../../core/secrets/sealed.ts'
+import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
+import type { ConfigChange } from '../../core/stream/config-changes.ts'
+import { partitionOf } from '../../core/stream/subjects.ts'
+import { VerifierConfig } from '../../core/verify/config.ts'
+import { handshakeKind, type HandshakeSecrets } from '../../core/verify/handshake.ts'
+import { compileVerifier, type CompiledVerifier } from '../../core/verify/verify.ts'
+import { IngestResponse } from './answer.ts'
+
+/** Sources kept compiled in one process, and unknown masks remembered. The least used give way. */
+const SOURCES_MAX = 50_000
+const UNKNOWN_MAX = 10_000
+const UNKNOWN_MS = 1_000
+
+/** (decisions: Ingest, "A mask id is 26 lower-case base32 characters") */
+const MASK_ID = /^[a-z0-9]{26}$/
+
+export interface IngestConnection {
+  id: string
+  destinationId: string
+  isEnabled: boolean
+  filter: CompiledFilter | undefined
+  partition: number
+  maxAttempts: number
+}
+
+/** A source compiled for ingest: verifying and matching read nothing else. */
+export interface IngestSource {
+  id: string
+  organisationId: string
+  projectId: string
+  name: string
+  kind: string
+  isEnabled: boolean
+  allowedMethods: ReadonlySet<string>
+  maxBytes: number
+  config: VerifierConfig | undefined
+  secrets: HandshakeSecrets
+  verifier: CompiledVerifier
+  /** With the previous secret, until its overlap ends. */
+  overlap: { verifier: CompiledVerifier; untilMs: number } | undefined
+  handshake: ReturnType<typeof handshakeKind>
+  eventType: CompiledSelector | undefined
+  idempotencyKeys: readonly CompiledSelector[]
+  response: IngestResponse
+  /** Requests per second; 0 is unlimited. */
+  rateLimit: number
+  /** Of the organisation; null is unlimited. */
+  clamp: number | null
+  retentionClass: number
+  /** Deliveries in a window; null where nothing is refused. */
+  hardCap: number | null
+  connections: readonly IngestConnection[]
+}
+
+export interface SourcesDeps {
+  db: Db
+  keyring: Keyring
+  clock: Clock
+}
+
+/** Compiled sources by mask id, loaded when first asked for and kept until a change is heard of. */
+export class Sources {
+  readonly #deps: SourcesDeps
+  readonly #byMask = new Map<string, IngestSource>()
+  readonly #masks = new Map<string, string>()
+  readonly #loading = new Map<string, Promise<IngestSource | undefined>>()
+  readonly #unknown = new Map<string, number>()
+  /** Counts what was forgotten: a load that began before may hold the old state and is not kept. */
+  #generation = 0
+
+  constructor(deps: SourcesDeps) {
+    this.#deps = deps
+  }
+
+  /** Undefined when no source has the mask id. Rejects while PostgreSQL is away and the source is not known. */
+  get(maskId: string): IngestSource | undefined | Promise<IngestSource | undefined> {
+    const known = this.#byMask.get(maskId)
+    if (known !== undefined) return known
+    if (!MASK_ID.test(maskId)) return undefined
+    const unknownUntil = this.#unknown.get(maskId)
+    if (unknownUntil !== undefined && unknownUntil > performance.now()) return undefined
+    const underway = this.#loading.get(maskId)
+    if (underway !== undefined) return underway
+    const loading = this.#load(maskId).finally(() => this.#loading.delete(maskId))
+    this.#loading.set(maskId, loading)
+    return loading
+  }
+
+  forget(changes: readonly ConfigChange[]): void {
+    this.#generation++
+    this.#unknown.clear()
+    this.#loading.clear()
+    for (const { kind, id } of changes) {
+      if (kind === 'source') this.#drop(this.#masks.get(id))
+      else this.#dropWhere((source) => uses(source, kind, id))
+    }
+  }
+
+  #drop(maskId: string | undefined): void {
+    const source = maskId === undefined ? undefined : this.#byMask.get(maskId)
+    if (maskId === undefined || source === undefined) return
+    this.#byMask.delete(maskId)
+    this.#masks.delete(source.id)
+  }
+
+  #dropWhere(applies: (source: IngestSource) => boolean): void {
+    for (const [maskId, source] of this.#byMask) if (applies(source)) this.#drop(maskId)
+  }
+
+  async #load(maskId: string): Promise<IngestSource | undefined> {
+    for (;;) {
+      const generation = this.#generation
+      const row = await findIngestSource(this.#deps.db, maskId)
+      if (generation !== this.#generation) continue
+      if (row === undefined) {
+        if (this.#unknown.size >= UNKNOWN_MAX) this.#unknown.clear()
+        this.#unknown.set(maskId, performance.now() + UNKNOWN_MS)
+        return undefined
+      }
+      const source = compileSource(row, this.#deps.keyring)
+      if (this.#byMask.size >= SOURCES_MAX) this.#drop(this.#byMask.keys().next().value)
+      this.#byMask.set(maskId, source)
+      this.#masks.set(source.id, maskId)
+      return source
+    }
+  }
+}
+
+function uses(source: IngestSource, kind: 'organisation' | 'destination', id: string): boolean {
+  if (kind === 'organisation') return source.organisationId === id
+  return source.connections.some((connection) => connection.destinationId === id)
+}
+
+function compileSource(row: IngestSourceRow, keyring: Keyring): IngestSource {
+  const secrets = openSourceSecrets(keyring, row.secrets)
+  // A verifier that a newer version stored does not parse; it compiles to one that rejects with the reason.
+  const config = VerifierConfig.safeParse(row.verifier).data
+  const slots = { current: secrets.current, members: secrets.members }
+  const entitlements = entitlementsOf(row.plan, row.overrides)
+  const overlapUntilMs = row.previousSecretExpiresAt?.getTime() ?? 0
+  return {
+    id: row.id,
+    organisationId: row.organisationId,
+    projectId: row.projectId,
+    name: row.name,
+    kind: row.kind,
+    isEnabled: row.isEnabled,
+    allowedMethods: new Set(row.allowedMethods),
+    maxBytes: row.maxPayloadSizeKb * 1_024,
+    config,
+    secrets: { ...slots, previous: secrets.previous, verifyToken: secrets.verifyToken },
+    verifier: compileVerifier(row.verifier, slots),
+    overlap:
+      secrets.previous === undefined
+        ? undefined
+        : {
+            verifier: compileVerifier(row.verifier, { ...slots, previous: secrets.previous }),
+            untilMs: overlapUntilMs,
+          },
+    handshake: config === undefined ? undefined : handshakeKind(config),
+    eventType: row.eventTypeField === null ? undefined : compileSelector(row.eventTypeField),
+    idempotencyKeys: row.idempotencyKeys.map(compileSelector),
+    response: IngestResponse.parse(row.ingestResponse),
+    rateLimit: row.rateLimit,
+    clamp: ingestClampOf(row.plan, row.overrides),
+    retentionClass: row.retentionClass,
+    hardCap: entitlements.isHardCapped ? entitlements.deliveryQuota : null,
+    connections: row.connections.map((connection) => ({
+      id: connection.id,
+      destinationId: connection.destinationId,
+      isEnabled: connection.isEnabled,
+      filter:
+        connection.filter === null ? undefined : compileFilter(Filter.parse(connection.filter)),
+      partition: partitionOf(row.organisationId, connection.destinationId, isPaced(entitlements)),
+      maxAttempts: RetryPolicy.parse(connection.retryPolicy).maxAttempts,
+    })),
+  }
+}

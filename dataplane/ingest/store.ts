@@ -1,0 +1,85 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Pool } from '../../core/db/db.ts'
+import { isDataFault, isPassing } from '../../core/db/failures.ts'
+import { storeCappedEvents, type Quota, type Stored } from '../../core/db/store-capped-events.ts'
+import { storeEvents, type NewEvent } from '../../core/db/store-events.ts'
+import { uuidOfBytes } from '../../core/ids.ts'
+import type { Logger } from '../../core/log.ts'
+
+/** An event to store, with the quota of its organisation when that is hard-capped. */
+export type Incoming = NewEvent & { quota: Quota | null }
+
+/** `failed` is an event that PostgreSQL refused by itself, after its neighbours were stored without it. */
+export type StoreResult = Stored | { kind: 'failed' }
+
+/** A statement that lost a deadlock is run again this often. */
+const TRIES = 4
+
+/** Makes the function that stores a batch. Throws only when PostgreSQL could not be reached or could not commit. */
+export function openStore(deps: {
+  pool: Pool
+  clock: Clock
+  log: Logger
+}): (events: Incoming[]) => Promise<StoreResult[]> {
+  const write = async (events: readonly Incoming[]): Promise<StoreResult[]> => {
+    const nowMs = deps.clock.now()
+    if (events.every((event) => event.quota === null)) {
+      const stored = await storeEvents(deps.pool, events, { nowMs })
+      return events.map((event) => ({
+        kind: stored.has(uuidOfBytes(event.id)) ? 'stored' : 'duplicate',
+      }))
+    }
+    return await storeCappedEvents(deps.pool, events.map(withQuota), nowMs)
+  }
+
+  const storeBatch = async (events: readonly Incoming[]): Promise<StoreResult[]> => {
+    try {
+      return await retried(() => write(events))
+    } catch (error) {
+      if (!isDataFault(error)) throw error
+      if (events.length === 1) {
+        deps.log.error({ err: error, sourceId: events[0]?.sourceId }, 'Cannot store an event')
+        return [{ kind: 'failed' }]
+      }
+      // One request must not cost its neighbours anything: halves are stored until the culprit stands alone.
+      const middle = events.length >> 1
+      return [
+        ...(await storeBatch(events.slice(0, middle))),
+        ...(await storeBatch(events.slice(middle))),
+      ]
+    }
+  }
+
+  return async (events) => {
+    const capped = events.filter((event) => event.quota !== null)
+    if (capped.length === 0 || capped.length === events.length) return await storeBatch(events)
+    const free = events.filter((event) => event.quota === null)
+    const results = new Map<Incoming, StoreResult>()
+    for (const group of [free, capped]) {
+      // One group may be committed when the other fails: each event gets the answer that is true of it.
+      const stored = await storeBatch(group).catch((err: unknown) => {
+        deps.log.warn({ err }, 'Cannot store a batch')
+        return group.map((): StoreResult => ({ kind: 'failed' }))
+      })
+      for (const [index, event] of group.entries()) {
+        results.set(event, stored[index] ?? { kind: 'failed' })
+      }
+    }
+    return events.map((event) => results.get(event) ?? { kind: 'failed' })
+  }
+}
+
+function withQuota(event: Incoming): Incoming & { quota: Quota } {
+  if (event.quota === null) throw new Error('Cannot count an event without a quota')
+  return { ...event, quota: event.quota }
+}
+
+async function retried<T>(act: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isPassing(error) || tries === TRIES) throw error
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Pool } from '../../core/db/db.ts'
+import type { DeliveryResult } from '../../core/db/record-results.ts'
+import { markInFlight } from '../../core/db/waiting.ts'
+import { deliveryHeaders } from '../../core/delivery/headers.ts'
+import { planRetry, type RetryPlan } from '../../core/delivery/retry.ts'
+import { sign } from '../../core/delivery/signature.ts'
+import { encodeId, newId, timeOfId } from '../../core/ids.ts'
+import { LEASE_MS } from '../../core/limits.ts'
+import type { Logger } from '../../core/log.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import { errorCodeOf, sendAttempt, type AttemptResponse } from './attempt.ts'
+import type { Destination } from './destinations.ts'
+import type { GuardedDispatcher } from './dispatcher.ts'
+import type { Results } from './results.ts'
+import type { Work } from './work.ts'
+
+/** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
+const SHOWN_AFTER_MS = 1_000
+
+export interface DeliverDeps {
+  pool: Pool
+  clock: Clock
+  log: Logger
+  dispatcher: GuardedDispatcher
+  tokens: AccessTokens
+  results: Results
+  /** The name that claimed rows carry. */
+  workerName: string
+  random: () => number
+  /** The endpoint said that it is gone for good. */
+  disable(destinationId: string): void
+  count(outcome: string, durationMs: number): void
+}
+
+/** Makes one attempt and hands its result on to be written. Never throws. Resolves when the endpoint has answered. */
+export async function deliver(
+  deps: DeliverDeps,
+  work: Work,
+  destination: Destination,
+): Promise<{ busyUntilMs: number | null }> {
+  const startedAtMs = deps.clock.now()
+  const signature = signatureOf(work, destination, startedAtMs)
+  const marking = setTimeout(() => void markLong(deps, work, destination), SHOWN_AFTER_MS)
+  const response = await respond(deps, { work, destination, startedAtMs, signature })
+  clearTimeout(marking)
+
+  const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
+  const result = resultOf(work, plan, {
+    id: newId(startedAtMs),
+    number: work.attemptNumber + 1,
+    trigger: work.attemptTrigger,
+    outcome: outcomeOf(plan),
+    startedAtMs,
+    durationMs: response.durationMs,
+    dnsMs: response.connect?.dnsMs ?? null,
+    connectMs: response.connect?.connectMs ?? null,
+    tlsMs: response.connect?.tlsMs ?? null,
+    firstByteMs: response.firstByteMs,
+    url: destination.url,
+    signature,
+    headerNames: destination.headerNames,
+    responseStatus: response.status,
+    responseHeaders: response.status === null ? null : JSON.stringify(response.headers),
+    responseBody: response.body,
+    errorCode: response.error,
+  })
+  void record(deps, work, result)
+  if (plan?.kind === 'gone') deps.disable(destination.id)
+  return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
+}
+
+async function record(deps: DeliverDeps, work: Work, result: DeliveryResult): Promise<void> {
+  const { attempt } = result
+  deps.count(attempt.outcome, attempt.durationMs)
+  deps.log.info(
+    {
+      deliveryId: encodeId('dlv', work.deliveryId),
+      eventId: work.eventId === null ? null : encodeId('evt', work.eventId),
+      destinationId: encodeId('dst', work.destinationId),
+      attempt: attempt.number,
+      trigger: attempt.trigger,
+      outcome: attempt.outcome,
+      responseStatus: attempt.responseStatus,
+      errorCode: attempt.errorCode,
+      durationMs: attempt.durationMs,
+      nextAtMs: result.nextAtMs,
+    },
+    'Attempted a delivery',
+  )
+  await deps.results.record(result)
+  work.settle()
+}
+
+interface Sending {
+  work: Work
+  destination: Destination
+  startedAtMs: number
+  signature: string
+}
+
+async function respond(deps: DeliverDeps, sending: Sending): Promise<AttemptResponse> {
+  const { work, destination } = sending
+  if (destination.isBlocked) return notSent('address_blocked')
+  let own = destination.headers
+  if (destination.oauth2 !== null) {
+    try {
+      const token = await deps.tokens.get(destination.oauth2)
+      own = [['authorization', `Bearer ${token}`], ...own]
+    } catch (error) {
+      return notSent(errorCodeOf(error))
+    }
+  }
+  return await sendAttempt(deps.dispatcher, {
+    origin: destination.origin,
+    path: destination.path,
+    method: destination.method,
+    headers: headersOf(sending, own),
+    body: work.event.body,
+    timeoutMs: destination.timeoutMs,
+  })
+}
+
+function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
+  const { work, startedAtMs, signature } = sending
+  const { headers, remoteIp, sourceName, verifiedWith } = work.event
+  const facts = {
+    deliveryId: encodeId('dlv', work.deliveryId),
+    eventId: work.eventId === null ? null : encodeId('evt', work.eventId),
+    connectionId: work.connectionId === null ? null : encodeId('con', work.connectionId),
+    attempt: work.attemptNumber + 1,
+    attemptTrigger: work.attemptTrigger,
+    sourceName: headerText(sourceName),
+    verifiedWith,
+    remoteIp: remoteIp === '' ? null : remoteIp,
+    timestampSeconds: Math.floor(startedAtMs / 1_000),
+    signature,
+  }
+  return deliveryHeaders(headers, facts, own)
+}
+
+/** A header carries ASCII: a source's name outside of it travels percent-encoded. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text)
+}
+
+function signatureOf(work: Work, destination: Destination, nowMs: number): string {
+  const { overlap } = destination
+  const signer = overlap !== null && overlap.untilMs > nowMs ? overlap.signer : destination.signer
+  const id = encodeId('dlv', work.deliveryId)
+  return sign(signer, id, Math.floor(nowMs / 1_000), work.event.body)
+}
+
+function planAfter(
+  deps: DeliverDeps,
+  work: Work,
+  destination: Destination,
+  response: AttemptResponse,
+): RetryPlan {
+  const isAnswer = response.error === 'bad_response'
+  return planRetry({
+    policy: destination.retryPolicy,
+    errorCode: response.error ?? 'bad_response',
+    // A response that was cut off or too large is none, whatever its status.
+    responseStatus: isAnswer ? response.status : null,
+    retryAfter: response.headers.find(([name]) => name === 'retry-after')?.[1] ?? null,
+    attemptCount: work.attemptCount + (isOutsideBudget(work) ? 0 : 1),
+    attemptNumber: work.attemptNumber + 1,
+    firstAttemptAtMs: timeOfId(work.deliveryId),
+    nowMs: deps.clock.now(),
+    random: deps.random(),
+  })
+}
+
+function outcomeOf(plan: RetryPlan | undefined): DeliveryResult['attempt']['outcome'] {
+  if (plan === undefined) return 'succeeded'
+  return plan.kind === 'busy' ? 'busy' : 'failed'
+}
+
+function resultOf(
+  work: Work,
+  plan: RetryPlan | undefined,
+  attempt: DeliveryResult['attempt'],
+): DeliveryResult {
+  const isBusy = plan?.kind === 'busy'
+  return {
+    class: work.class,
+    deliveryId: work.deliveryId,
+    organisationId: work.organisationId,
+    projectId: work.projectId,
+    destinationId: work.destinationId,
+    partition: work.partition,
+    status: statusAfter(plan),
+    attemptCount: work.attemptCount + (isBusy || isOutsideBudget(work) ? 0 : 1),
+    throttledReason: isBusy ? 'destination_busy' : null,
+    throttledAtMs: work.throttledAtMs ?? (isBusy ? attempt.startedAtMs : null),
+    nextAtMs: plan?.kind === 'retry' || plan?.kind === 'busy' ? plan.atMs : null,
+    isWaiting: work.isWaiting,
+    attempt,
+  }
+}
+
+function statusAfter(plan: RetryPlan | undefined): DeliveryResult['status'] {
+  switch (plan?.kind) {
+    case undefined:
+      return 'succeeded'
+    case 'busy':
+      return 'throttled'
+    case 'retry':
+      return 'pending'
+    case 'failed':
+    case 'gone':
+      return 'failed'
+  }
+}
+
+/** A manual or bulk attempt is one more than the policy allows. (decisions: Resources, retry) */
+function isOutsideBudget(work: Work): boolean {
+  return work.attemptTrigger === 'manual' || work.attemptTrigger === 'bulk'
+}
+
+/** The row takes over from the message, which is then done: a death of this worker leaves a due row behind. */
+async function markLong(deps: DeliverDeps, work: Work, destination: Destination): Promise<void> {
+  try {
+    await markInFlight(deps.pool, work, {
+      leaseUntilMs: deps.clock.now() + destination.timeoutMs + LEASE_MS,
+      claimedBy: deps.workerName,
+    })
+    work.isWaiting = true
+    work.settle()
+  } catch (err) {
+    deps.log.warn({ err }, 'Cannot show a delivery as in flight')
+  }
+}
+
+function notSent(error: AttemptResponse['error']): AttemptResponse {
+  return {
+    status: null,
+    headers: [],
+    body: null,
+    error,
+    durationMs: 0,
+    firstByteMs: null,
+    connect: null,
+  }
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod'
+
+import type { Db } from '../../core/db/db.ts'
+import {
+  findDeliveryDestination,
+  readPacing,
+  type DestinationRow,
+} from '../../core/db/delivery-destinations.ts'
+import { RetryPolicy } from '../../core/delivery/retry.ts'
+import { compileSigner, type Signer } from '../../core/delivery/signature.ts'
+import { checkUrl, type IsAllowed } from '../../core/egress/connect.ts'
+import { destinationPace, planPace } from '../../core/pacing/gcra.ts'
+import { entitlementsOf } from '../../core/plans/plans.ts'
+import {
+  openDestinationSecrets,
+  StoredAuth,
+  type DestinationSecrets,
+} from '../../core/secrets/destination-secrets.ts'
+import type { Keyring } from '../../core/secrets/sealed.ts'
+import type { Pacer, Paced } from './pacer.ts'
+
+/** Where a destination's access tokens come from. */
+export interface ClientCredentials {
+  tokenUrl: string
+  clientId: string
+  clientSecret: string
+  scope?: string | undefined
+}
+
+/** A destination compiled for sending: nothing is parsed, decrypted or looked up per attempt. */
+export interface Destination extends Paced {
+  isEnabled: boolean
+  url: string
+  origin: string
+  path: string
+  method: 'POST' | 'PUT' | 'PATCH'
+  /** The destination's own headers: first what its `auth` demands, save a token of OAuth 2.0. */
+  headers: [string, string][]
+  /** JSON of their names; null when there are none. */
+  headerNames: string | null
+  signer: Signer
+  /** Both secrets sign until then. */
+  overlap: { signer: Signer; untilMs: number } | null
+  oauth2: ClientCredentials | null
+  timeoutMs: number
+  maxConcurrency: number | null
+  retryPolicy: RetryPolicy
+  /** The host is a literal address that may not be reached. */
+  isBlocked: boolean
+}
+
+export interface DestinationsDeps {
+  db: Db
+  keyring: Keyring
+  isAllowed: IsAllowed
+  pacer: Pacer
+}
+
+/** Compiled destinations by id, loaded when first needed and kept until forgotten. */
+export class Destinations {
+  readonly #deps: DestinationsDeps
+  readonly #loaded = new Map<string, Promise<Destination | undefined>>()
+
+  constructor(deps: DestinationsDeps) {
+    this.#deps = deps
+  }
+
+  /** Undefined when the destination was deleted. Rejects while PostgreSQL is away, and is tried again then. */
+  get(id: string): Promise<Destination | undefined> {
+    const known = this.#loaded.get(id)
+    if (known !== undefined) return known
+    const loading = this.#load(id)
+    this.#loaded.set(id, loading)
+    loading.catch(() => {
+      if (this.#loaded.get(id) === loading) this.#loaded.delete(id)
+    })
+    return loading
+  }
+
+  forget(id: string): void {
+    this.#loaded.delete(id)
+  }
+
+  async #load(id: string): Promise<Destination | undefined> {
+    const { db, keyring, isAllowed, pacer } = this.#deps
+    const row = await findDeliveryDestination(db, id)
+    if (row === undefined) return undefined
+    const stored = await readPacing(db, [id, row.organisationId])
+    for (const [scopeId, tatMs] of stored) pacer.restore(scopeId, tatMs)
+    return compileDestination(row, { keyring, isAllowed })
+  }
+}
+
+const Method = z.enum(['POST', 'PUT', 'PATCH'])
+const Period = z.enum(['second', 'minute', 'hour', 'day'])
+
+function compileDestination(
+  row: DestinationRow,
+  deps: { keyring: Keyring; isAllowed: IsAllowed },
+): Destination {
+  const secrets = openDestinationSecrets(deps.keyring, row.secrets)
+  const auth = StoredAuth.parse(row.auth)
+  const url = new URL(row.url)
+  const names = Object.keys(secrets.headers)
+  const { current, previous } = secrets.signing
+  const plan = planPace(entitlementsOf(row.plan, row.overrides))
+  return {
+    id: row.id,
+    organisationId: row.organisationId,
+    isEnabled: row.isEnabled,
+    url: row.url,
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: Method.parse(row.method),
+    headers: [...authorization(auth, secrets), ...Object.entries(secrets.headers)],
+    headerNames: names.length === 0 ? null : JSON.stringify(names),
+    signer: compileSigner([current]),
+    overlap:
+      previous === null || row.previousSigningSecretExpiresAt === null
+        ? null
+        : {
+            signer: compileSigner([current, previous]),
+            untilMs: row.previousSigningSecretExpiresAt.getTime(),
+          },
+    oauth2:
+      auth.type === 'oauth2ClientCredentials'
+        ? { ...auth, clientSecret: secrets.auth ?? '' }
+        : null,
+    timeoutMs: row.timeoutMs,
+    maxConcurrency: row.maxConcurrency,
+    retryPolicy: RetryPolicy.parse(row.retryPolicy),
+    isBlocked: checkUrl(url, deps.isAllowed) !== undefined,
+    pace:
+      row.rateLimit === null
+        ? undefined
+        : destinationPace(row.rateLimit, Period.parse(row.rateLimitPeriod)),
+    organisationPace: plan,
+  }
+}
+
+function authorization(auth: StoredAuth, secrets: DestinationSecrets): [string, string][] {
+  const secret = secrets.auth ?? ''
+  switch (auth.type) {
+    case 'none':
+    case 'oauth2ClientCredentials':
+      return []
+    case 'basic': {
+      const credentials = Buffer.from(`${auth.username}:${secret}`).toString('base64')
+      return [['authorization', `Basic ${credentials}`]]
+    }
+    case 'bearer':
+      return [['authorization', `Bearer ${secret}`]]
+  }
+}

@@ -1,0 +1,253 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Parked } from '../../core/db/waiting.ts'
+import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Destination } from './destinations.ts'
+import type { Pacer } from './pacer.ts'
+import { parkedOf, type Work } from './work.ts'
+
+/** Work held in memory for one destination. What exceeds it waits in PostgreSQL. */
+const WINDOW = 1_024
+
+/** Rows taken back from PostgreSQL at once, and the level below which more are taken. */
+const REFILL_MAX = 512
+const REFILL_BELOW = 256
+
+/** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
+const QUEUED_MAX_MS = 5_000
+
+/** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
+const HELD_IN_MEMORY_MS = 1_000
+
+export interface LaneDeps {
+  clock: Clock
+  log: Logger
+  pacer: Pacer
+  /** Attempts the work and records what came of it. Resolves with the time until which the destination is busy. */
+  deliver(work: Work, destination: Destination): Promise<{ busyUntilMs: number | null }>
+  park(rows: Parked[]): Promise<void>
+  cancel(work: Work): Promise<void>
+  claimParked(destinationId: string, limit: number): Promise<Work[]>
+}
+
+/**
+ * Everything that waits for one destination. Work comes from the stream and from due rows; it goes out in order, at
+ * the destination's concurrency and pace. Modes, by what holds the lane:
+ *   open      work goes out as it comes;
+ *   paced     GCRA names the next moment: short holds stay in memory, longer ones are parked as `throttled`;
+ *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
+ *             and each success doubles the concurrency up to the destination's own;
+ *   disabled  all is parked until the destination is enabled.
+ * While rows are parked, new work goes behind them and the lane refills from PostgreSQL, oldest first.
+ */
+export class Lane {
+  readonly #deps: LaneDeps
+  readonly #destinationId: string
+  readonly #queue: Work[] = []
+  #destination: Destination | undefined
+  #active = 0
+  /** How many rows are being parked now, and whether PostgreSQL may hold some. */
+  #parking = 0
+  #hasParked = false
+  #isRefilling = false
+  #busyUntilMs = 0
+  #isBusy = false
+  /** Concurrency while the lane recovers from being busy. */
+  #ramp = Number.POSITIVE_INFINITY
+  /** The last that wanted to go was held by pacing. */
+  #isPaced = false
+  #wakeAtMs = 0
+  #timer: NodeJS.Timeout | undefined
+  #completedRecently = 0
+  #completedBefore = 0
+
+  constructor(deps: LaneDeps, destinationId: string, destination: Destination | undefined) {
+    this.#deps = deps
+    this.#destinationId = destinationId
+    this.#destination = destination
+  }
+
+  get isIdle(): boolean {
+    const isEmpty = this.#queue.length === 0 && this.#active === 0 && this.#parking === 0
+    return isEmpty && !this.#hasParked && !this.#isRefilling && !this.#isBusy
+  }
+
+  get held(): number {
+    return this.#queue.length + this.#active
+  }
+
+  admit(work: Work): void {
+    if (this.#destination === undefined || work.isOrphan) {
+      void this.#deps.cancel(work)
+    } else if (!this.#destination.isEnabled) {
+      this.#park([work])
+    } else if (!work.isWaiting && (this.#hasParked || this.#queue.length >= WINDOW)) {
+      this.#park([work], this.#isPaced ? 'throttled' : 'pending')
+    } else {
+      work.queuedAt = performance.now()
+      this.#queue.push(work)
+      this.#pump()
+    }
+  }
+
+  /** The destination's settings changed; undefined when it was deleted. */
+  configure(destination: Destination | undefined): void {
+    this.#destination = destination
+    if (destination === undefined || !destination.isEnabled) this.#parkAll('pending')
+    else this.#hasParked = true
+    this.#pump()
+  }
+
+  /** PostgreSQL holds rows for this lane. */
+  noteParked(): void {
+    this.#hasParked = true
+    this.#pump()
+  }
+
+  /** Once a second: what has waited too long in memory is parked, and a stalled refill tried again. */
+  tick(): void {
+    this.#completedBefore = this.#completedRecently
+    this.#completedRecently = 0
+    const oldest = this.#queue[0]
+    if (oldest !== undefined && performance.now() - oldest.queuedAt > QUEUED_MAX_MS) {
+      this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
+    }
+    this.#pump()
+  }
+
+  /** Gives back what has not been sent. */
+  release(): void {
+    for (const work of this.#queue.splice(0)) work.release()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+  }
+
+  #pump(): void {
+    const destination = this.#destination
+    if (destination === undefined || !destination.isEnabled) {
+      if (destination === undefined) this.#refill()
+      return
+    }
+    const nowMs = this.#deps.clock.now()
+    if (this.#isBusy && nowMs < this.#busyUntilMs) {
+      this.#parkAll('pending')
+      this.#wakeAt(this.#busyUntilMs, nowMs)
+      return
+    }
+    while (this.#queue.length > 0 && this.#active < this.#concurrency(destination)) {
+      const nextMs = this.#deps.pacer.take(destination, nowMs)
+      this.#isPaced = nextMs > nowMs
+      if (this.#isPaced) {
+        this.#hold(nextMs, nowMs)
+        break
+      }
+      const work = this.#queue.shift()
+      if (work !== undefined) void this.#send(work, destination)
+    }
+    this.#refill()
+  }
+
+  #concurrency(destination: Destination): number {
+    if (this.#isBusy) return 1
+    return Math.min(this.#ramp, destination.maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT)
+  }
+
+  async #send(work: Work, destination: Destination): Promise<void> {
+    this.#active++
+    const { busyUntilMs } = await this.#deps.deliver(work, destination)
+    this.#active--
+    this.#completedRecently++
+    if (busyUntilMs !== null) {
+      this.#isBusy = true
+      this.#ramp = 1
+      this.#busyUntilMs = busyUntilMs
+      this.#hasParked = true
+    } else if (!this.#isBusy || this.#deps.clock.now() >= this.#busyUntilMs) {
+      // Only a probe ends the busy state: what was under way when it began says nothing about now.
+      this.#isBusy = false
+      this.#ramp = this.#ramp >= WINDOW ? Number.POSITIVE_INFINITY : this.#ramp * 2
+    }
+    this.#pump()
+  }
+
+  #hold(nextMs: number, nowMs: number): void {
+    if (nextMs - nowMs > HELD_IN_MEMORY_MS) this.#parkAll('throttled')
+    else for (const work of this.#queue) work.throttledAtMs ??= nowMs
+    this.#wakeAt(nextMs, nowMs)
+  }
+
+  /** One timer a lane, at most a second long, so that a shifted clock is noticed. */
+  #wakeAt(atMs: number, nowMs: number): void {
+    if (this.#timer !== undefined && this.#wakeAtMs <= atMs) return
+    clearTimeout(this.#timer)
+    this.#wakeAtMs = atMs
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        this.#pump()
+      },
+      Math.min(Math.max(atMs - nowMs, 1), 1_000),
+    )
+  }
+
+  #parkAll(status: Parked['status']): void {
+    if (this.#queue.length > 0) this.#park(this.#queue.splice(0), status)
+  }
+
+  #park(works: Work[], status: Parked['status'] = 'pending'): void {
+    this.#hasParked = true
+    this.#parking += works.length
+    const nowMs = this.#deps.clock.now()
+    const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
+    const rows = works.map((work) =>
+      parkedOf(work, {
+        status,
+        throttledAtMs: status === 'throttled' ? (work.throttledAtMs ?? nowMs) : work.throttledAtMs,
+        lastError,
+      }),
+    )
+    void this.#deps.park(rows).then(() => {
+      this.#parking -= works.length
+      for (const work of works) work.settle()
+      this.#pump()
+      return undefined
+    })
+  }
+
+  #refill(): void {
+    const room = this.#queue.length < REFILL_BELOW
+    if (!this.#hasParked || this.#isRefilling || this.#parking > 0 || !room) return
+    const limit = this.#refillLimit()
+    if (limit > 0) void this.#claim(limit)
+  }
+
+  /** As much as goes out in the next seconds: claimed rows must be sent before their lease ends. */
+  #refillLimit(): number {
+    const destination = this.#destination
+    if (destination === undefined) return REFILL_MAX
+    if (this.#isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
+    const nowMs = this.#deps.clock.now()
+    const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
+    if (pace.count === 0) this.#wakeAt(pace.nextMs, nowMs)
+    const speed =
+      this.#concurrency(destination) + 2 * this.#completedBefore + this.#completedRecently
+    return Math.min(REFILL_MAX, pace.count - this.#queue.length, speed)
+  }
+
+  async #claim(limit: number): Promise<void> {
+    this.#isRefilling = true
+    try {
+      const works = await this.#deps.claimParked(this.#destinationId, limit)
+      if (works.length < limit && this.#parking === 0) this.#hasParked = false
+      for (const work of works) this.admit(work)
+    } catch (err) {
+      // The next scan for parked rows tries again.
+      this.#hasParked = false
+      this.#deps.log.warn({ err }, 'Cannot take parked deliveries')
+    }
+    this.#isRefilling = false
+    this.#pump()
+  }
+}

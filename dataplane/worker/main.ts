@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+
+import { collectDefaultMetrics, Registry } from 'prom-client'
+
+import { openClock } from '../../core/clock.ts'
+import { readConfig } from '../../core/config.ts'
+import { openDb, openPool } from '../../core/db/db.ts'
+import { ping } from '../../core/db/ping.ts'
+import { compileCidrs, isReachable } from '../../core/egress/address.ts'
+import { openLog } from '../../core/log.ts'
+import { openOps } from '../../core/ops.ts'
+import { readKeyring } from '../../core/secrets/sealed.ts'
+import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
+import { openNats } from '../../core/stream/nats.ts'
+import { openMetrics } from './metrics.ts'
+import { startWorker } from './worker.ts'
+
+const config = readConfig(process.env)
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+
+const log = openLog(config.LOG_LEVEL, 'worker')
+const clock = openClock(config.TEST_CLOCK_FILE)
+const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
+const allowed = compileCidrs(config.DELIVERY_ALLOW_CIDRS ?? [])
+const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+
+const pool = openPool({
+  url: config.DATABASE_URL,
+  max: config.DATABASE_POOL_MAX,
+  log,
+  isHotPath: true,
+})
+await using db = openDb(pool)
+await using nats = await openNats(config.NATS_URL, 'worker', log)
+await ensureDeliveryStream(nats)
+await using _worker = await startWorker({
+  pool,
+  db,
+  nats,
+  clock,
+  log,
+  keyring,
+  isAllowed: (address) => isReachable(address, allowed),
+  name: config.INSTANCE_NAME,
+  random: Math.random,
+  metrics: openMetrics(registry),
+})
+await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ping(db) })
+
+log.info('Started')
+if (!stop.signal.aborted) await once(stop.signal, 'abort')

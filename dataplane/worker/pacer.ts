@@ -1,0 +1,92 @@
+import { takeBoth, type Pace, type PacedScope } from '../../core/pacing/gcra.ts'
+
+/** The two scopes that a delivery is paced by; undefined where there is no limit. (spec: Limits) */
+export interface Paced {
+  id: string
+  organisationId: string
+  pace: Pace | undefined
+  organisationPace: Pace | undefined
+}
+
+/** How many may go within a time, and when the next one may. */
+export interface Capacity {
+  count: number
+  nextMs: number
+}
+
+/** A lane never asks for more than this at once. */
+const COUNT_MAX = 1_024
+
+/**
+ * The pacing state of the partitions that this worker owns. It lives in this memory alone, so it is exact without a
+ * round trip; what changed is written now and then, for the periods that outlast a process.
+ */
+export class Pacer {
+  readonly #tats = new Map<string, number>()
+  readonly #changed = new Set<string>()
+
+  /** Takes one delivery from both scopes. Returns `nowMs` when it may go, else the moment to ask again. */
+  take(paced: Paced, nowMs: number): number {
+    if (paced.pace === undefined && paced.organisationPace === undefined) return nowMs
+    const taken = takeBoth(
+      this.#scope(paced.organisationId, paced.organisationPace),
+      this.#scope(paced.id, paced.pace),
+      nowMs,
+    )
+    if (!taken.allowed) return taken.retryAtMs
+    this.#keep(paced.organisationId, taken.organisationTatMs)
+    this.#keep(paced.id, taken.destinationTatMs)
+    return nowMs
+  }
+
+  /** What `take` would let go within `withinMs`, without taking it. */
+  capacity(paced: Paced, nowMs: number, withinMs: number): Capacity {
+    if (paced.pace === undefined && paced.organisationPace === undefined) {
+      return { count: COUNT_MAX, nextMs: nowMs }
+    }
+    const organisation = this.#scope(paced.organisationId, paced.organisationPace)
+    const destination = this.#scope(paced.id, paced.pace)
+    let atMs = nowMs
+    let nextMs = nowMs
+    let count = 0
+    while (count < COUNT_MAX) {
+      const taken = takeBoth(organisation, destination, atMs)
+      if (taken.allowed) {
+        count++
+        if (organisation) organisation.state.tatMs = taken.organisationTatMs ?? 0
+        if (destination) destination.state.tatMs = taken.destinationTatMs ?? 0
+      } else {
+        atMs = taken.retryAtMs
+        if (count === 0) nextMs = atMs
+        if (atMs > nowMs + withinMs) break
+      }
+    }
+    return { count, nextMs }
+  }
+
+  /** The state that a scope had when it was last written. */
+  restore(scopeId: string, tatMs: number): void {
+    if (!this.#tats.has(scopeId)) this.#tats.set(scopeId, tatMs)
+  }
+
+  /** What changed since the last call, to be written. */
+  takeChanged(): { scopeId: string; tatMs: number }[] {
+    const changed = [...this.#changed].map((scopeId) => ({
+      scopeId,
+      tatMs: this.#tats.get(scopeId) ?? 0,
+    }))
+    this.#changed.clear()
+    return changed
+  }
+
+  #scope(scopeId: string, pace: Pace | undefined): PacedScope | undefined {
+    if (pace === undefined) return undefined
+    return { state: { tatMs: this.#tats.get(scopeId) ?? 0 }, pace }
+  }
+
+  #keep(scopeId: string, tatMs: number | undefined): void {
+    if (tatMs === undefined) return
+    this.#tats.set(scopeId, tatMs)
+    this.#changed.add(scopeId)
+  }
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Clock } from '../../core/clock.ts'
+import type { Pool } from '../../core/db/db.ts'
+import { recordResults, type DeliveryResult } from '../../core/db/record-results.ts'
+import {
+  cancelDeliveries,
+  claimLeased,
+  park,
+  type LeasedDelivery,
+  type Parked,
+} from '../../core/db/waiting.ts'
+import { LEASE_MS } from '../../core/limits.ts'
+import type { Logger } from '../../core/log.ts'
+import { Batcher, type BatcherOptions } from '../batcher.ts'
+
+/** Costs no visible latency and saves a third of PostgreSQL's and NATS's work at 500/s (measured). */
+const WINDOW_MS = 5
+
+const OPTIONS: BatcherOptions = {
+  itemsMax: 512,
+  bytesMax: 8 * 1024 * 1024,
+  lanes: 1,
+  windowMs: WINDOW_MS,
+  // The consumer stops pulling long before: work in hand is bounded, and each piece makes one write.
+  queueMax: 100_000,
+  queueBytesMax: 512 * 1024 * 1024,
+}
+
+const RETRY_MS = 250
+
+/** All that a worker writes, each kind in micro-batches of its own. */
+export interface Results {
+  record(result: DeliveryResult): Promise<unknown>
+  park(row: Parked): Promise<unknown>
+  cancel(delivery: { class: number; deliveryId: string }): Promise<unknown>
+  /** Whether a delivery whose message came late or twice is still this worker's to make. */
+  claim(delivery: LeasedDelivery): Promise<{ isOurs: boolean }>
+  /** Writes waiting to be made. */
+  backlog(): number
+  drain(): Promise<void>
+}
+
+/** Every write is tried until PostgreSQL takes it: an attempt that was made must not be forgotten. */
+export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Results {
+  const { pool, clock } = deps
+  const stubborn = async (write: () => Promise<unknown>): Promise<void> => {
+    for (;;) {
+      try {
+        await write()
+        return
+      } catch (err) {
+        deps.log.warn({ err }, 'Cannot write results, trying again')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+  const results = new Batcher<DeliveryResult, true>(OPTIONS, async (items) => {
+    await stubborn(() => recordResults(pool, items))
+    return items.map(() => true)
+  })
+  const parked = new Batcher<Parked, true>(OPTIONS, async (rows) => {
+    await stubborn(() => park(pool, rows))
+    return rows.map(() => true)
+  })
+  const cancelled = new Batcher<{ class: number; deliveryId: string }, true>(
+    OPTIONS,
+    async (items) => {
+      await stubborn(() => cancelDeliveries(pool, items, clock.now()))
+      return items.map(() => true)
+    },
+  )
+  const claims = new Batcher<LeasedDelivery, { isOurs: boolean }>(OPTIONS, async (items) => {
+    let ours = new Set<string>()
+    await stubborn(async () => {
+      ours = await claimLeased(pool, items, clock.now() + LEASE_MS)
+    })
+    return items.map((item) => ({ isOurs: ours.has(item.deliveryId) }))
+  })
+  const all = [results, parked, cancelled, claims]
+  return {
+    record: (result) => results.add(result, result.attempt.responseBody?.length ?? 0),
+    park: (row) => parked.add(row),
+    cancel: (delivery) => cancelled.add(delivery),
+    claim: (delivery) => claims.add(delivery),
+    backlog: () => all.reduce((sum, batcher) => sum + batcher.queued, 0),
+    async drain() {
+      await Promise.all(all.map((batcher) => batcher.drain()))
+    },
+  }
+}

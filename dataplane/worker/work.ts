@@ -1,0 +1,104 @@
+import { z } from 'zod'
+
+import type { ClaimedDelivery, Parked } from '../../core/db/waiting.ts'
+import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
+
+const Headers = z.array(z.tuple([z.string(), z.string()]))
+
+/** A delivery in this worker's hands, from wherever it came. */
+export interface Work {
+  class: number
+  deliveryId: string
+  eventId: string | null
+  connectionId: string | null
+  organisationId: string
+  projectId: string
+  destinationId: string
+  partition: number
+  attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
+  /** Attempts that counted, and all attempts, made before this one. */
+  attemptCount: number
+  attemptNumber: number
+  maxAttempts: number
+  throttledAtMs: number | null
+  /** It has a row in delivery_waiting. */
+  isWaiting: boolean
+  /** Its connection is gone: it is cancelled instead of sent. */
+  isOrphan: boolean
+  event: {
+    headers: [string, string][]
+    verifiedWith: string
+    remoteIp: string
+    sourceName: string
+    body: Buffer
+  }
+  /** When it entered its lane, on the monotonic clock. */
+  queuedAt: number
+  /** Called once its outcome is in PostgreSQL: nothing else needs to remember it. */
+  settle(): void
+  /** Called when it is given back unsent, so that another worker has it at once. */
+  release(): void
+}
+
+export function workOfMessage(
+  message: DeliveryMessage,
+  origin: { ack(): void; nak(): void },
+): Work {
+  const { event, delivery, body } = message
+  return {
+    class: event.class,
+    deliveryId: delivery.id,
+    eventId: event.id,
+    connectionId: delivery.connectionId,
+    organisationId: event.organisationId,
+    projectId: event.projectId,
+    destinationId: delivery.destinationId,
+    partition: delivery.partition,
+    attemptTrigger: 'initial',
+    attemptCount: 0,
+    attemptNumber: 0,
+    maxAttempts: delivery.maxAttempts,
+    throttledAtMs: null,
+    isWaiting: false,
+    isOrphan: false,
+    event: {
+      headers: event.headers,
+      verifiedWith: event.verifiedWith,
+      remoteIp: event.remoteIp,
+      sourceName: event.sourceName,
+      body,
+    },
+    queuedAt: performance.now(),
+    settle: () => origin.ack(),
+    release: () => origin.nak(),
+  }
+}
+
+export function workOfClaim(claimed: ClaimedDelivery): Work {
+  const { event, ...delivery } = claimed
+  const headers = Headers.parse(JSON.parse(event.headers))
+  return {
+    ...delivery,
+    isWaiting: true,
+    event: { ...event, headers },
+    queuedAt: performance.now(),
+    settle: () => undefined,
+    release: () => undefined,
+  }
+}
+
+export function parkedOf(
+  work: Work,
+  reason: Pick<Parked, 'status' | 'throttledAtMs' | 'lastError'>,
+): Parked {
+  return {
+    class: work.class,
+    deliveryId: work.deliveryId,
+    organisationId: work.organisationId,
+    projectId: work.projectId,
+    destinationId: work.destinationId,
+    partition: work.partition,
+    attemptTrigger: work.attemptTrigger,
+    ...reason,
+  }
+}
