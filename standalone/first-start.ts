@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { readKept, writeKept } from './kept.ts'
+import type { Say } from './os-process.ts'
+import { runProgram } from './program.ts'
+
+const ADMIN = 'api/admin/main.ts'
+const RESOURCES = [
+  'projects',
+  'sources',
+  'destinations',
+  'connections',
+  'connectors',
+  'deliveries',
+  'events',
+  'billing',
+]
+
+const Tenant = z.object({
+  /** Of which database, without its credentials: another one holds neither the organisation nor the key. */
+  database: z.string(),
+  organisationId: z.string(),
+  projectId: z.string(),
+  apiKey: z.string(),
+})
+export type Tenant = z.infer<typeof Tenant>
+
+const Organisation = z.object({ id: z.string(), defaultProjectId: z.string() })
+const Key = z.object({ key: z.string() })
+
+export interface FirstStartOptions {
+  dataDir: string
+  /** `embedded`, or what names an external database. */
+  database: string
+  env: Record<string, string | undefined>
+  say: Say
+}
+
+/** The organisation, project and key of the first start, made by the admin program and kept for later starts. */
+export async function ensureTenant({
+  dataDir,
+  database,
+  env,
+  say,
+}: FirstStartOptions): Promise<Tenant> {
+  const file = join(dataDir, 'first-start.json')
+  const kept = readKept(file, Tenant)
+  if (kept?.database === database) return kept
+  say('First start: making an organisation, a project and an API key')
+  const organisation = Organisation.parse(
+    JSON.parse(await runProgram(ADMIN, ['organisations', 'create', '--name', 'Standalone'], env)),
+  )
+  const { key } = Key.parse(JSON.parse(await runProgram(ADMIN, keyArguments(organisation.id), env)))
+  const tenant = {
+    database,
+    organisationId: organisation.id,
+    projectId: organisation.defaultProjectId,
+    apiKey: key,
+  }
+  writeKept(file, tenant)
+  return tenant
+}
+
+function keyArguments(organisationId: string): string[] {
+  const permissions = RESOURCES.flatMap((resource) => ['--permission', `${resource}=write`])
+  return [
+    'keys',
+    'create',
+    '--organisation',
+    organisationId,
+    '--name',
+    'Standalone',
+    ...permissions,
+  ]
+}

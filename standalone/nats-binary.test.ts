@@ -1,0 +1,52 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect, onTestFinished, test } from 'vitest'
+
+import { findNatsBinary, isAtLeast } from './nats-binary.ts'
+
+const say = () => {}
+
+/** Programs that answer --version as a nats-server of that version does. */
+function installed(versions: readonly string[]): string[] {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-nats-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return versions.map((version) => {
+    const folder = join(directory, version)
+    mkdirSync(folder)
+    const file = join(folder, 'nats-server')
+    writeFileSync(file, `#!/bin/sh\necho "nats-server: v${version}"\n`)
+    chmodSync(file, 0o755)
+    return folder
+  })
+}
+
+test.for([
+  ['2.9.10', false],
+  ['2.10.0', true],
+  ['2.15.1', true],
+  ['3.0.0', true],
+  ['1.99.0', false],
+] as const)('isAtLeast(%s, 2.10) is %s', ([version, expected]) => {
+  expect(isAtLeast(version, [2, 10])).toBe(expected)
+})
+
+test('findNatsBinary() prefers 2.10 further down the PATH to 2.9 at its head and takes no 2.8', async () => {
+  const [old = '', tooOld = '', good = ''] = installed(['2.9.10', '2.8.4', '2.10.27'])
+  const path = [tooOld, old, good].join(':')
+  const found = await findNatsBinary({ cache: '/nonexistent', chosen: undefined, path, say })
+  expect(found).toEqual({ file: join(good, 'nats-server'), version: '2.10.27' })
+})
+
+test('findNatsBinary() takes the chosen one whatever its version', async () => {
+  const [old = '', good = ''] = installed(['2.8.4', '2.11.0'])
+  const chosen = join(old, 'nats-server')
+  const found = await findNatsBinary({ cache: '/nonexistent', chosen, path: good, say })
+  expect(found).toEqual({ file: chosen, version: '2.8.4' })
+})
+
+test('findNatsBinary() names NATS_SERVER_BIN when that does not run', async () => {
+  const missing = findNatsBinary({ cache: '/nonexistent', chosen: '/nonexistent/x', path: '', say })
+  await expect(missing).rejects.toThrow('NATS_SERVER_BIN: /nonexistent/x --version does not run')
+})

@@ -1,0 +1,128 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import { openBackoff } from './backoff.ts'
+import { lastLines, trimLog, withLog } from './log-file.ts'
+import { isGone, signal, waitFor, type Say } from './os-process.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const PARENT_WATCH = import.meta.resolve('./parent-watch.ts')
+const READY_MS = 60_000
+/** Before it was ready once. Afterwards it is started again for ever. */
+const DEATHS_MAX = 4
+const PROBE_MS = 1_000
+const STOP_MS = 6_000
+const LOG_TRIM_MS = 1_000
+
+export interface RoleOptions {
+  name: string
+  /** The file to run, below the repository: `api/main.ts`. */
+  main: string
+  env: Record<string, string | undefined>
+  log: string
+  say: Say
+  /** Ends the wait for readiness. */
+  stop: AbortSignal
+}
+
+/** A role that runs as a process of its own and is started again whenever it ends. All it prints goes to its log. */
+export interface Role extends AsyncDisposable {
+  name: string
+  pid(): number | undefined
+  /** Resolves when /readyz answers 200. Throws with the end of the role's log when it does not. */
+  ready(): Promise<void>
+}
+
+interface State {
+  child: ChildProcess | undefined
+  deaths: number
+}
+
+export function startRole(options: RoleOptions): Role {
+  const stop = new AbortController()
+  const state: State = { child: undefined, deaths: 0 }
+  const kept = keepRunning(options, stop.signal, state)
+  const trimmer = setInterval(() => trimLog(options.log), LOG_TRIM_MS)
+  return {
+    name: options.name,
+    pid: () => state.child?.pid,
+    ready: () => untilReady(options, state),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort()
+      clearInterval(trimmer)
+      await endChild(state.child)
+      await kept
+    },
+  }
+}
+
+async function keepRunning(
+  { name, main, env, log, say }: RoleOptions,
+  stopped: AbortSignal,
+  state: State,
+): Promise<void> {
+  const backoff = openBackoff()
+  while (!stopped.aborted) {
+    const startedAt = performance.now()
+    const child = forkRole(main, env, log)
+    state.child = child
+    const [code, signalName] = await ended(child)
+    if (stopped.aborted) return
+    state.deaths++
+    const waitMs = backoff.next(performance.now() - startedAt)
+    say(
+      `${name} ended (${signalName ?? `exit ${code}`}), starting it again in ${waitMs} ms: ${log}`,
+    )
+    await sleep(waitMs, undefined, { signal: stopped }).catch(() => {})
+  }
+}
+
+/** In a session of its own, so that a Ctrl-C in the terminal reaches the supervisor alone. */
+function forkRole(main: string, env: RoleOptions['env'], log: string): ChildProcess {
+  return withLog(log, (descriptor) =>
+    fork(main, [], {
+      cwd: ROOT,
+      env,
+      detached: true,
+      execArgv: ['--import', PARENT_WATCH],
+      stdio: ['ignore', descriptor, descriptor, 'ipc'],
+    }),
+  )
+}
+
+async function ended(child: ChildProcess): Promise<[number | null, string | null]> {
+  try {
+    const [code, name]: unknown[] = await once(child, 'exit')
+    return [typeof code === 'number' ? code : null, typeof name === 'string' ? name : null]
+  } catch {
+    return [null, 'it could not be started'] // once() rejects with the 'error' of a failed spawn.
+  }
+}
+
+async function untilReady({ name, env, log, stop }: RoleOptions, state: State): Promise<void> {
+  const url = `http://127.0.0.1:${env['OPS_PORT']}/readyz`
+  const isReady = async () => {
+    stop.throwIfAborted()
+    if (state.deaths >= DEATHS_MAX)
+      throw new Error(`${name} does not start:\n${lastLines(log, 15)}`)
+    return await answersOk(url)
+  }
+  if (await waitFor(isReady, READY_MS)) return
+  throw new Error(
+    `${name} is not ready after ${READY_MS / 1000} s. Its log ends:\n${lastLines(log, 15)}`,
+  )
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS) }).catch(() => undefined)
+  await answer?.body?.cancel()
+  return answer?.ok === true
+}
+
+async function endChild(child: ChildProcess | undefined): Promise<void> {
+  const pid = child?.pid
+  if (pid === undefined || child?.exitCode !== null || child.signalCode !== null) return
+  if (signal(pid, 'SIGTERM') && !(await isGone(pid, STOP_MS))) signal(pid, 'SIGKILL')
+}

@@ -1,0 +1,184 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { expect, test } from 'vitest'
+
+import { SETTING_NAMES } from '../core/config.ts'
+import { STATUS } from '../core/errors.ts'
+import * as limits from '../core/limits.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const SKIPPED = new Set([
+  'node_modules',
+  '.git',
+  '.postern',
+  'results',
+  'vectors',
+  'package-lock.json',
+])
+const files = filesBelow(ROOT)
+const sources = files.filter((file) => file.endsWith('.ts'))
+
+const ALL = [
+  'core',
+  'api',
+  'dataplane',
+  'dataplane/ingest',
+  'dataplane/worker',
+  'dataplane/gateway',
+  'dataplane/housekeeper',
+  'standalone',
+  'connector-agent',
+  'operator',
+  'test',
+]
+/** What a folder may import besides itself. A program that is not listed here may import core; one of the data plane
+ * also the files that lie beside the programs there. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: [],
+  standalone: ALL,
+  test: ALL,
+  bench: ALL,
+}
+const WITHOUT_DATABASE = ['operator', 'connector-agent']
+const KNOWS_SQL = ['core/db/', 'test/', 'bench/']
+
+test('every import stays inside the folders its own folder may use', () => {
+  const bad = imports()
+    .filter(({ from, to }) => {
+      const home = programOf(from)
+      const shared = home.startsWith('dataplane/') ? ['core', 'dataplane'] : ['core']
+      const allowed = MAY_IMPORT[home] ?? shared
+      return programOf(to) !== home && !allowed.includes(programOf(to))
+    })
+    .map(({ from, to }) => `${from} imports ${to}`)
+  expect(bad).toEqual([])
+})
+
+test('operator and connector-agent never touch the database', () => {
+  const bad = imports()
+    .filter(
+      ({ from, to }) => WITHOUT_DATABASE.includes(programOf(from)) && to.startsWith('core/db/'),
+    )
+    .map(({ from, to }) => `${from} imports ${to}`)
+  expect(bad).toEqual([])
+})
+
+test('kysely and pg are imported under core/db only', () => {
+  const bad = sources.filter(
+    (file) =>
+      !KNOWS_SQL.some((folder) => file.startsWith(folder)) &&
+      specifiersIn(file).some((name) => /^(kysely|pg)(\/|$)/.test(name)),
+  )
+  expect(bad).toEqual([])
+})
+
+test('the README documents every setting and no other', () => {
+  const documented = constants('README.md').map((row) => row.split(' = ')[0] ?? '')
+  expect(documented.toSorted()).toEqual(SETTING_NAMES.toSorted())
+})
+
+test('docs/errors.md documents every error code with its status and no other', () => {
+  const expected = Object.entries(STATUS).map(([code, status]) => `${code} = ${status}`)
+  expect(constants('docs/errors.md').toSorted()).toEqual(expected.toSorted())
+})
+
+test('docs/limits.md lists every number of core/limits.ts with its value and no other', () => {
+  const expected = Object.entries(limits)
+    .map(([name, value]): [string, unknown[]] => [name, [value].flat()])
+    .filter(([, values]) => values.every((value) => typeof value === 'number'))
+    .map(([name, values]) => `${name} = ${values.map(shown).join(', ')}`)
+  expect(constants('docs/limits.md').toSorted()).toEqual(expected.toSorted())
+})
+
+test('migrations are numbered without gaps', () => {
+  const numbers = files
+    .filter((file) => file.startsWith('core/db/migrations/') && basename(file) !== 'index.ts')
+    .map((file) => /^(\d{4})-[a-z0-9-]+\.ts$/.exec(basename(file))?.[1] ?? file)
+  expect(numbers.length).toBeGreaterThan(0)
+  expect(numbers.toSorted()).toEqual(numbers.map((_, index) => String(index + 1).padStart(4, '0')))
+})
+
+test('files are named for what they hold', () => {
+  const banned =
+    /^(utils?|helpers?|common|types|interfaces|constants|services?|managers?)(\.test)?\.ts$/
+  expect(sources.filter((file) => banned.test(basename(file)))).toEqual([])
+})
+
+test('no file puts work off or names a place of one machine', () => {
+  const later = new RegExp(
+    String.raw`\b(${['TO', 'FIX'].map((w, i) => w + ['DO', 'ME'][i]).join('|')})\b`,
+  )
+  const place = /(?<![\w.])\/(?:home|root|Users|work)\/[\w.]/
+  const bad = files.filter((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    return later.test(text) || place.test(text)
+  })
+  expect(bad).toEqual([])
+})
+
+test('the files under test are really found', () => {
+  expect(sources).toEqual(expect.arrayContaining(['core/config.ts', 'standalone/main.ts']))
+  expect(imports()).toContainEqual({ from: 'standalone/main.ts', to: 'core/config.ts' })
+})
+
+function filesBelow(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => !SKIPPED.has(entry.name))
+    .flatMap((entry) => {
+      const path = join(directory, entry.name)
+      if (entry.isDirectory()) return filesBelow(path)
+      return entry.isFile() && /\.(ts|tsx|md|json|ya?ml|sh)$|^run$|^Dockerfile/.test(entry.name)
+        ? [relative(ROOT, path)]
+        : []
+    })
+}
+
+/** `core`, `api`, one program of the data plane, or `dataplane` for what its programs share. */
+function programOf(file: string): string {
+  const [first = '', second = '', third] = file.split('/')
+  return first === 'dataplane' && third !== undefined ? `${first}/${second}` : first
+}
+
+function imports(): { from: string; to: string }[] {
+  return sources
+    .filter((file) => file.includes('/'))
+    .flatMap((from) =>
+      specifiersIn(from)
+        .filter((name) => name.startsWith('.'))
+        .map((name) => ({ from, to: normalize(join(dirname(from), name)) })),
+    )
+}
+
+function specifiersIn(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const found = text.matchAll(/(?:\bfrom|\bimport|\bimport\(|\.resolve\()\s*'([^']+)'/g)
+  return [...found].map(([, name]) => name ?? '')
+}
+
+/** The cells of every row of the Markdown tables, without code marks. */
+function rows(file: string): string[][] {
+  const path = join(ROOT, file)
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
+  return lines
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll('`', '')),
+    )
+}
+
+/** `NAME = value` for each row that names a constant. */
+function constants(file: string): string[] {
+  return rows(file)
+    .filter(([name]) => /^[A-Z][A-Z0-9_]+$/.test(name ?? ''))
+    .map(([name, value]) => `${name} = ${value}`)
+}
+
+/** As the table writes it: 1,048,576. */
+function shown(value: unknown): string {
+  return Number(value).toLocaleString('en-US')
+}
