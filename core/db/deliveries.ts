@@ -55,6 +55,10 @@ export interface DeliveryPage {
 /** Deliveries come from the small tables of what waits or failed wherever the filter allows it. */
 type Driver = 'waiting' | 'failed' | 'fresh' | 'all'
 
+/** A claimed row's time is the worker's lease. */
+const NEXT_AT = sql`case when w.claimed_by is null then w.next_at end`
+const D_PROJECT = sql`d.project_id`
+
 const COLUMNS = sql`
   d.class, d.id, d.event_id as "eventId", d.connection_id as "connectionId", d.destination_id as "destinationId",
   d.source_id as "sourceId", d.project_id as "projectId", d.status, d.trigger, d.attempt_count as "attemptCount",
@@ -62,12 +66,15 @@ const COLUMNS = sql`
   d.throttled_at as "throttledAt", d.last_error as "lastError", d.last_attempt_at as "lastAttemptAt",
   d.last_response_status as "lastResponseStatus", d.last_error_code as "lastErrorCode",
   d.last_duration_ms as "lastDurationMs", d.completed_at as "completedAt",
-  case when w.claimed_by is null then w.next_at end as "nextAt"`
+  ${NEXT_AT} as "nextAt"`
+
+const NOTHING_WAITS = sql`(select null::timestamptz as next_at, null::text as claimed_by) w`
 
 const FROM: Record<Driver, RawBuilder<unknown>> = {
   waiting: sql`delivery_waiting w join delivery d on d.class = w.class and d.id = w.delivery_id`,
+  // What failed waits for nothing.
   failed: sql`delivery_failed f join delivery d on d.class = f.class and d.id = f.delivery_id
-    left join delivery_waiting w on w.delivery_id = d.id`,
+    cross join ${NOTHING_WAITS}`,
   fresh: sql`delivery d left join delivery_waiting w on w.delivery_id = d.id`,
   all: sql`delivery d left join delivery_waiting w on w.delivery_id = d.id`,
 }
@@ -86,15 +93,63 @@ export async function listDeliveries(
   page: DeliveryPage,
 ): Promise<Delivery[]> {
   const branches = driversOf(filter).map(
-    (driver) => sql`(select ${COLUMNS} from ${FROM[driver]}
+    (driver) => sql`(select ${COLUMNS} from ${fromOf(driver, filter, page)}
       where ${sql.join(conditions(driver, filter, page), sql` and `)}
-      ${orderBy(page, KEY[driver], sql`case when w.claimed_by is null then w.next_at end`)}
+      ${orderBy(page, KEY[driver], NEXT_AT)}
       limit ${page.limit + 1})`,
   )
   const { rows } = await sql<Delivery>`
     select * from (${sql.join(branches, sql` union all `)}) as found
     ${orderBy(page, sql`id`, sql`"nextAt"`)} limit ${page.limit + 1}`.execute(db)
   return rows
+}
+
+/**
+ * Where nothing but the small table's row decides, the page is cut from those rows before they are joined: of a
+ * backlog of a hundred thousand a page is then joined and no more.
+ */
+function fromOf(driver: Driver, filter: DeliveryFilter, page: DeliveryPage): RawBuilder<unknown> {
+  const { connectionId, sourceId, destinationId, errorCode, responseStatus } = filter
+  const last = sql`${orderBy(page, KEY[driver], NEXT_AT)} limit ${page.limit + 1}`
+  if (driver === 'waiting' && areAny([connectionId, sourceId, errorCode, responseStatus])) {
+    return sql`(select * from delivery_waiting w
+      where ${sql.join(waitingConditions(filter, page), sql` and `)} ${last}) w
+      join delivery d on d.class = w.class and d.id = w.delivery_id`
+  }
+  if (driver === 'failed' && areAny([connectionId, sourceId, destinationId])) {
+    return sql`(select f.* from delivery_failed f, ${NOTHING_WAITS}
+      where ${sql.join(failedConditions(filter, page), sql` and `)} ${last}) f
+      join delivery d on d.class = f.class and d.id = f.delivery_id cross join ${NOTHING_WAITS}`
+  }
+  return FROM[driver]
+}
+
+function areAny(filters: readonly unknown[]): boolean {
+  return filters.every((value) => value === undefined)
+}
+
+function waitingConditions(filter: DeliveryFilter, page: DeliveryPage): RawBuilder<unknown>[] {
+  return [
+    ...equals([
+      [sql`w.project_id`, filter.projectId],
+      [sql`w.status`, filter.status],
+      [sql`w.destination_id`, filter.destinationId],
+    ]),
+    ...within(KEY.waiting, filter),
+    ...afterPlace(KEY.waiting, page),
+  ]
+}
+
+function failedConditions(filter: DeliveryFilter, page: DeliveryPage): RawBuilder<unknown>[] {
+  return [
+    ...equals([
+      [sql`f.project_id`, filter.projectId],
+      [sql`f.error_code`, filter.errorCode],
+      [sql`f.response_status`, filter.responseStatus],
+    ]),
+    ...within(KEY.failed, filter),
+    ...afterPlace(KEY.failed, page),
+  ]
 }
 
 function driversOf({ eventId, status, errorCode, responseStatus }: DeliveryFilter): Driver[] {
@@ -124,26 +179,45 @@ function conditions(
   page: DeliveryPage,
 ): RawBuilder<unknown>[] {
   const key = KEY[driver]
-  const project = { waiting: sql`w.project_id`, failed: sql`f.project_id` }[driver as string]
-  const equal: [RawBuilder<unknown>, unknown][] = [
-    [project ?? sql`d.project_id`, filter.projectId],
-    [sql`d.status`, filter.status],
-    [sql`d.event_id`, filter.eventId],
-    [sql`d.connection_id`, filter.connectionId],
-    [driver === 'waiting' ? sql`w.destination_id` : sql`d.destination_id`, filter.destinationId],
-    [sql`d.source_id`, filter.sourceId],
-    [sql`d.last_error_code`, filter.errorCode],
-    [sql`d.last_response_status`, filter.responseStatus],
-    [sql`w.status`, driver === 'waiting' ? filter.status : undefined],
-  ]
+  const project = {
+    waiting: sql`w.project_id`,
+    failed: sql`f.project_id`,
+    fresh: D_PROJECT,
+    all: D_PROJECT,
+  }
   return [
-    ...equal.flatMap(([column, value]) => (value === undefined ? [] : [sql`${column} = ${value}`])),
-    ...(filter.fromId === undefined ? [] : [sql`${key} >= ${filter.fromId}::uuid`]),
-    ...(filter.untilId === undefined ? [] : [sql`${key} < ${filter.untilId}::uuid`]),
+    ...equals([
+      [project[driver], filter.projectId],
+      [sql`d.status`, filter.status],
+      [sql`d.event_id`, filter.eventId],
+      [sql`d.connection_id`, filter.connectionId],
+      [driver === 'waiting' ? sql`w.destination_id` : sql`d.destination_id`, filter.destinationId],
+      [sql`d.source_id`, filter.sourceId],
+      [sql`d.last_error_code`, filter.errorCode],
+      [sql`d.last_response_status`, filter.responseStatus],
+      [sql`w.status`, driver === 'waiting' ? filter.status : undefined],
+    ]),
+    ...within(key, filter),
     ...(driver === 'fresh'
       ? [sql`${key} >= ${page.freshFromId}::uuid`, sql`w.delivery_id is null`]
       : []),
     ...afterPlace(key, page),
+  ]
+}
+
+function equals(pairs: readonly [RawBuilder<unknown>, unknown][]): RawBuilder<unknown>[] {
+  return pairs.flatMap(([column, value]) =>
+    value === undefined ? [] : [sql`${column} = ${value}`],
+  )
+}
+
+function within(
+  key: RawBuilder<unknown>,
+  { fromId, untilId }: DeliveryFilter,
+): RawBuilder<unknown>[] {
+  return [
+    ...(fromId === undefined ? [] : [sql`${key} >= ${fromId}::uuid`]),
+    ...(untilId === undefined ? [] : [sql`${key} < ${untilId}::uuid`]),
   ]
 }
 
@@ -153,10 +227,10 @@ function afterPlace(key: RawBuilder<unknown>, page: DeliveryPage): RawBuilder<un
   const order = sortDir === 'asc' ? sql`>` : sql`<`
   const behindId = sql`${key} ${order} ${after.id}::uuid`
   if (sortBy === 'createdAt') return [behindId]
-  const next = sql`case when w.claimed_by is null then w.next_at end`
-  if (after.nextAt === null) return [sql`${next} is null and ${behindId}`]
+  if (after.nextAt === null) return [sql`${NEXT_AT} is null and ${behindId}`]
   return [
-    sql`(${next} ${order} ${after.nextAt} or (${next} = ${after.nextAt} and ${behindId}) or ${next} is null)`,
+    sql`(${NEXT_AT} ${order} ${after.nextAt} or (${NEXT_AT} = ${after.nextAt} and ${behindId})
+      or ${NEXT_AT} is null)`,
   ]
 }
 

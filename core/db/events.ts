@@ -103,21 +103,29 @@ export async function searchEvents(
   const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   const dir = sql.raw(filter.sortDir)
   // The sum counts the bodies before a row's own, so that a step always reads at least one.
-  const { rows } = await sql<EventSummary & { isMatch: boolean; stepRows: number }>`
-    select ${SUMMARY}, "stepRows", (event_type ilike ${pattern} or idempotency_key ilike ${pattern}
-      or case when is_binary then encode(raw, 'escape') else convert_from(raw, 'UTF8') end ilike ${pattern}) is true
-      as "isMatch"
+  const { rows } = await sql<
+    EventSummary & { isMatch: boolean; readRows: number; stepRows: number }
+  >`
+    select ${SUMMARY}, "isMatch", "readRows", "stepRows"
     from (
-      select *, count(*) over () as "stepRows",
-        sum(size_bytes) over (order by id ${dir}) - size_bytes > ${step.bytes} as "isBeyond"
-      from (select * from event where ${where(filter)} ${order(filter)} limit ${step.rows}) as step
-    ) as measured
-    where not "isBeyond"
+      select *, count(*) over () as "readRows", row_number() over (order by id ${dir}) as place,
+        (event_type ilike ${pattern} or idempotency_key ilike ${pattern}
+          or case when is_binary then encode(raw, 'escape') else convert_from(raw, 'UTF8') end ilike ${pattern})
+          is true as "isMatch"
+      from (
+        select *, count(*) over () as "stepRows",
+          sum(size_bytes) over (order by id ${dir}) - size_bytes > ${step.bytes} as "isBeyond"
+        from (select * from event where ${where(filter)} ${order(filter)} limit ${step.rows}) as step
+      ) as measured
+      where not "isBeyond"
+    ) as searched
+    where "isMatch" or place = "readRows"
     order by id ${dir}`.execute(db)
+  const last = rows.at(-1)
   return {
     found: rows.filter((row) => row.isMatch),
-    searchedId: rows.at(-1)?.id,
-    isLast: rows.length < step.rows && rows.every((row) => row.stepRows === rows.length),
+    searchedId: last?.id,
+    isLast: last === undefined || (last.readRows === last.stepRows && last.stepRows < step.rows),
   }
 }
 

@@ -76,7 +76,8 @@ const RECORD_RESULTS = `
     update delivery d set
       status = i.status, attempt_count = i.attempt_count, attempt_number = i.number, lease_until = null,
       throttled_reason = i.throttled_reason, throttled_at = coalesce(d.throttled_at, i.throttled_at),
-      last_error = i.error_code, last_attempt_at = i.started_at, last_response_status = i.response_status,
+      last_error = i.error_code,
+      first_attempt_at = coalesce(d.first_attempt_at, i.started_at), last_attempt_at = i.started_at, last_response_status = i.response_status,
       last_error_code = i.error_code, last_duration_ms = i.duration_ms,
       completed_at = case when i.next_at is null
         then i.started_at + i.duration_ms * interval '1 millisecond' end

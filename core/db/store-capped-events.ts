@@ -14,7 +14,7 @@ export interface Quota {
 export type CappedEvent = NewEvent & { quota: Quota }
 
 export type Stored =
-  | { kind: 'stored' }
+  | { kind: 'stored'; event: NewEvent }
   | { kind: 'duplicate' }
   | { kind: 'over_quota'; limit: number; current: number; resetAtMs: number }
 
@@ -66,7 +66,7 @@ export async function storeCappedEvents(
         refused.push(event)
       } else {
         usage.set(event.organisationId, current + event.deliveries.length)
-        results.push({ kind: 'stored' })
+        results.push({ kind: 'stored', event })
         accepted.push(event)
       }
     }

@@ -215,6 +215,7 @@ interface DeliveryTable {
   throttled_reason: string | null
   throttled_at: Time | null
   last_error: string | null
+  first_attempt_at: Time | null
   last_attempt_at: Time | null
   last_response_status: number | null
   last_error_code: string | null

@@ -17,6 +17,7 @@ export interface ClaimedDelivery {
   attemptNumber: number
   maxAttempts: number
   throttledAtMs: number | null
+  firstAttemptAtMs: number | null
   /** The connection was deleted after the delivery was made. */
   isOrphan: boolean
   event: {
@@ -43,6 +44,7 @@ interface Row {
   attempt_number: number
   max_attempts: number
   throttled_at: Date | null
+  first_attempt_at: Date | null
   is_orphan: boolean
   headers: string | null
   verified_with: string | null
@@ -54,7 +56,7 @@ interface Row {
 /** The join that turns claimed rows into work; ids are in `claimed`, in the order in which they should go out. */
 const READ_CLAIMED = `
   select c.class, c.delivery_id, d.event_id, d.connection_id, c.organisation_id, c.project_id, c.destination_id,
-    c.partition, c.attempt_trigger, d.attempt_count, d.attempt_number, d.max_attempts, d.throttled_at,
+    c.partition, c.attempt_trigger, d.attempt_count, d.attempt_number, d.max_attempts, d.throttled_at, d.first_attempt_at,
     d.connection_id is not null and k.id is null as is_orphan,
     e.headers, e.verified_with, e.remote_ip, e.raw, s.name as source_name
   from claimed c
@@ -328,6 +330,7 @@ function toClaimed(row: Row): ClaimedDelivery {
     attemptNumber: row.attempt_number,
     maxAttempts: row.max_attempts,
     throttledAtMs: row.throttled_at?.getTime() ?? null,
+    firstAttemptAtMs: row.first_attempt_at?.getTime() ?? null,
     isOrphan: row.is_orphan,
     event: {
       headers: row.headers ?? '[]',

@@ -99,6 +99,21 @@ test.for([
   expect(built([[name, 'sender']])).toEqual(OURS)
 })
 
+test('deliveryHeaders() reads names rightly however many there were before', () => {
+  for (let n = 0; n < 5_000; n++) {
+    const sent: Pair[] = [
+      [`X-${n}`, '1'],
+      [`Webhook-${n}`, '2'],
+      [`Postern-${n}`, '3'],
+    ]
+    const expected: Pair[] = [
+      [`X-${n}`, '1'],
+      [`postern-original-webhook-${n}`, '2'],
+    ]
+    expect(built(sent).slice(0, 2)).toEqual(expected)
+  }
+})
+
 test('deliveryHeaders() drops what a connection header names, wherever it stands', () => {
   const sent: Pair[] = [
     ['X-Early', '1'],

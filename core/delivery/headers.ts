@@ -39,8 +39,6 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-const NO_NAMES: ReadonlySet<string> = new Set()
-
 /**
  * The headers of one attempt, flat as undici takes them: the event's end-to-end headers as they came, ours, then the
  * destination's `own`, which win; of two of its own with one name the later wins, so that `auth` goes before
@@ -56,10 +54,10 @@ export function deliveryHeaders(
   const hops = namedByConnection(eventHeaders)
   const flat: string[] = []
   for (const [given, value] of eventHeaders) {
-    const name = given.toLowerCase()
-    if (NOT_FORWARDED.has(name) || name.startsWith('postern-') || value === MASKED_VALUE) continue
-    if (hops.has(name) || ownIndex?.has(name)) continue
-    flat.push(name.startsWith('webhook-') ? `postern-original-${name}` : given, value)
+    const { name, sentAs } = incoming(given)
+    if (sentAs === undefined || value === MASKED_VALUE) continue
+    if (hops?.has(name) || ownIndex?.has(name)) continue
+    flat.push(sentAs, value)
   }
   pushFacts(flat, facts)
   own.forEach(([name, value], index) => {
@@ -84,6 +82,33 @@ export function headerFault(name: string, value: string): string | undefined {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
     ? undefined
     : 'must hold only characters that a header can carry'
+}
+
+interface Incoming {
+  /** In lower case. */
+  name: string
+  /** Undefined for a header that is not forwarded. */
+  sentAs: string | undefined
+}
+
+/**
+ * What to do with each name, read once: senders use few, and lower-casing them again for every delivery would cost
+ * six times as much. Senders choose them, hence the bounds.
+ */
+const seen = new Map<string, Incoming>()
+const SEEN_MAX = 2_000
+const SEEN_LENGTH_MAX = 64
+
+function incoming(given: string): Incoming {
+  const known = seen.get(given)
+  if (known !== undefined) return known
+  const name = given.toLowerCase()
+  const isDropped = NOT_FORWARDED.has(name) || name.startsWith('postern-')
+  const renamed = name.startsWith('webhook-') ? `postern-original-${name}` : given
+  const read = { name, sentAs: isDropped ? undefined : renamed }
+  if (seen.size >= SEEN_MAX) seen.clear()
+  if (given.length <= SEEN_LENGTH_MAX) seen.set(given, read)
+  return read
 }
 
 function pushFacts(flat: string[], facts: DeliveryFacts): void {
@@ -119,7 +144,7 @@ function indexByName(own: readonly Header[]): ReadonlyMap<string, number> | unde
 }
 
 /** Headers that the sender's `connection` declares to be of that connection only. */
-function namedByConnection(headers: readonly Header[]): ReadonlySet<string> {
+function namedByConnection(headers: readonly Header[]): ReadonlySet<string> | undefined {
   let names: Set<string> | undefined
   for (const [name, value] of headers) {
     if (name.length !== 'connection'.length || name.toLowerCase() !== 'connection') continue
@@ -127,5 +152,5 @@ function namedByConnection(headers: readonly Header[]): ReadonlySet<string> {
     names ??= new Set()
     for (const item of value.split(',')) names.add(item.trim().toLowerCase())
   }
-  return names ?? NO_NAMES
+  return names
 }

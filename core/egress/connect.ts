@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net'
 export type IsAllowed = (ip: string) => boolean
 
 /** No address of a host may be dialled. */
-export class AddressBlocked extends Error {
+class AddressBlocked extends Error {
   override readonly name = 'AddressBlocked'
   readonly code = 'ADDRESS_BLOCKED'
 

@@ -13,10 +13,17 @@ test.for<[Permissions | null, 'read' | 'write', boolean, boolean]>([
   [null, 'write', false, true],
   [null, 'write', true, false],
   [null, 'read', true, false],
-])('covers(%j) answers a %s need (explicit: %s) with %s', ([permissions, level, explicit, expected]) => {
-  const need = { resource: 'sources', level, ...(explicit && { isExplicit: true as const }) } as const
-  expect(covers(permissions, need)).toBe(expected)
-})
+])(
+  'covers(%j) answers a %s need (explicit: %s) with %s',
+  ([permissions, level, explicit, expected]) => {
+    const need = {
+      resource: 'sources',
+      level,
+      ...(explicit && { isExplicit: true as const }),
+    } as const
+    expect(covers(permissions, need)).toBe(expected)
+  },
+)
 
 test('grantsAnything() wants one level above none', () => {
   expect(grantsAnything({})).toBe(false)

@@ -14,7 +14,7 @@ export const RESOURCES = [
 
 const LEVELS = ['none', 'read', 'write'] as const
 
-export type Resource = (typeof RESOURCES)[number]
+type Resource = (typeof RESOURCES)[number]
 
 /** One level per resource; a resource that is absent is `none`. */
 export const Permissions = z.partialRecord(z.enum(RESOURCES), z.enum(LEVELS))

@@ -14,7 +14,7 @@ export interface Matchable {
   payload: () => unknown
 }
 
-export type FilterPart = 'eventTypes' | 'headers' | 'query' | 'body'
+type FilterPart = 'eventTypes' | 'headers' | 'query' | 'body'
 
 /** `path` is where in the filter the first condition failed, such as `body.data.amount.$gt`. */
 export type Match = { matched: true } | { matched: false; failedPart: FilterPart; path: string }

@@ -67,7 +67,7 @@ const TIMERS: Record<string, (random: () => number) => () => number> = {
   exact: () => () => 0,
   'late by up to 2 ms': (random) => () => random() * 2,
   'late by up to 4 ms': (random) => () => random() * 4,
-  'late by 2 ms, now and then by 15': (random) => () => (random() < 0.0005 ? 15 : random() * 2),
+  'late by 2 ms, now and then by 15': (random) => () => (random() < 0.0002 ? 15 : random() * 2),
 }
 
 test.for(

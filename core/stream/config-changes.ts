@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
 import { liveProcesses } from '../db/processes.ts'
-import type { NatsConnection } from './nats.ts'
+import { isConnected, type NatsConnection } from './nats.ts'
 import { CONFIG_CHANGED } from './subjects.ts'
 
 const ConfigChange = z.object({
@@ -29,13 +29,13 @@ export async function announceChanges(
   const missing = new Set(await liveProcesses(deps.db, 'ingest', deps.clock.now()))
   const notice = JSON.stringify({ changes })
   if (missing.size === 0) {
-    if (!deps.nats.isClosed()) deps.nats.publish(CONFIG_CHANGED, notice)
+    if (isConnected(deps.nats)) deps.nats.publish(CONFIG_CHANGED, notice)
     return
   }
   const inbox = `_INBOX.${crypto.randomUUID()}`
   const answers = deps.nats.subscribe(inbox)
   const timer = setTimeout(() => answers.unsubscribe(), ACKNOWLEDGE_WAIT_MS)
-  deps.nats.publish(CONFIG_CHANGED, notice, { reply: inbox })
+  if (isConnected(deps.nats)) deps.nats.publish(CONFIG_CHANGED, notice, { reply: inbox })
   for await (const answer of answers) {
     missing.delete(answer.string())
     if (missing.size === 0) break

@@ -7,6 +7,13 @@ export type { NatsConnection }
 const RECONNECT_WAIT_MS = 250
 const PING_INTERVAL_MS = 5_000
 
+const disconnected = new WeakSet<NatsConnection>()
+
+/** False while the connection is being made anew: what is published then would wait in memory without bound. */
+export function isConnected(nats: NatsConnection): boolean {
+  return !nats.isClosed() && !disconnected.has(nats)
+}
+
 /**
  * A connection that comes back by itself for as long as the process lives. Waits for the first connection too, so
  * that roles may start before NATS does.
@@ -31,8 +38,14 @@ export async function openNats(url: string, name: string, log: Logger): Promise<
 
 async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === 'disconnect') log.warn('Lost the NATS connection')
-    if (status.type === 'reconnect') log.info('Reconnected to NATS')
+    if (status.type === 'disconnect') {
+      disconnected.add(connection)
+      log.warn('Lost the NATS connection')
+    }
+    if (status.type === 'reconnect') {
+      disconnected.delete(connection)
+      log.info('Reconnected to NATS')
+    }
     if (status.type === 'error') log.warn({ err: status.error }, 'NATS refused an operation')
   }
 }

@@ -21,7 +21,7 @@ export interface ExplainedDelivery {
   destination: ExplainedDestination | undefined
 }
 
-export interface ExplainedDestination {
+interface ExplainedDestination {
   name: string
   host: string
   isEnabled: boolean
@@ -30,7 +30,7 @@ export interface ExplainedDestination {
   rateLimitPeriod: string
 }
 
-export interface ExplainedConnection {
+interface ExplainedConnection {
   name: string
   outcome: 'delivered_to' | 'filtered' | 'disabled'
   /** The part of the filter that excluded the event. */
@@ -64,7 +64,7 @@ export const CAUSES = [
   'delivered',
 ] as const
 
-export type Cause = (typeof CAUSES)[number]
+type Cause = (typeof CAUSES)[number]
 
 /** What a person can do about it. */
 export const ACTIONS = [
@@ -103,10 +103,7 @@ export function explain(event: ExplainedEvent): Verdict {
   return worst.cause === 'delivered' ? delivered(event) : SPEAK[worst.cause](worst.delivery)
 }
 
-type DeliveryCause = Exclude<
-  Cause,
-  'rejected' | 'unmatched' | 'filtered' | 'connection_disabled'
->
+type DeliveryCause = Exclude<Cause, 'rejected' | 'unmatched' | 'filtered' | 'connection_disabled'>
 
 const URGENCY: readonly DeliveryCause[] = [
   'address_refused',
@@ -184,7 +181,9 @@ function undelivered(event: ExplainedEvent): Verdict {
 
 function delivered(event: ExplainedEvent): Verdict {
   const { deliveries } = event
-  const last = deliveries.reduce((a, b) => ((b.completedAtMs ?? 0) > (a.completedAtMs ?? 0) ? b : a))
+  const last = deliveries.reduce((a, b) =>
+    (b.completedAtMs ?? 0) > (a.completedAtMs ?? 0) ? b : a,
+  )
   const took = last.lastAttempt?.durationMs
   const speed = took === null || took === undefined ? '' : `, the last in ${Math.round(took)} ms`
   return {

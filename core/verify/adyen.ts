@@ -36,9 +36,13 @@ export function compileAdyen(_config: ConfigOf<'adyen'>, slots: SecretSlots): Ch
     if (decoded.some((bytes) => bytes?.length !== MAC_BYTES)) {
       return rejected('malformed_signature_header')
     }
-    const slotsUsed = notifications.map((item, index) => matchingSlot(keys, item, decoded[index]))
-    if (slotsUsed.includes(undefined)) return rejected('signature_mismatch')
-    return slotsUsed.includes('previous') ? VALID.previous : VALID.current
+    let worst: Slot = 'current'
+    for (const [index, item] of notifications.entries()) {
+      const slot = matchingSlot(keys, item, decoded[index])
+      if (slot === undefined) return rejected('signature_mismatch')
+      if (slot === 'previous') worst = slot
+    }
+    return VALID[worst]
   }
 }
 

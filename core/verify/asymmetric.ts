@@ -27,6 +27,8 @@ export function readPublicKey(text: string, algorithm: PublicKeyAlgorithm): KeyO
 
 function parseKey(text: string, algorithm: PublicKeyAlgorithm): KeyObject | undefined {
   try {
+    // Node would derive the public key of a private one, which then stays in a readable place.
+    if (text.includes('PRIVATE KEY')) return undefined
     if (text.startsWith('-----BEGIN')) return createPublicKey(text)
     const bytes = decodeExact(text, 'hex') ?? decodeSecretBase64(text)
     if (bytes === undefined) return undefined
@@ -43,7 +45,7 @@ export function ed25519Key(raw: Buffer): KeyObject {
 }
 
 /** Whether a key is of the kind and curve that an algorithm uses. */
-export function suits(key: KeyObject, algorithm: PublicKeyAlgorithm): boolean {
+function suits(key: KeyObject, algorithm: PublicKeyAlgorithm): boolean {
   if (key.type !== 'public') return false
   switch (algorithm) {
     case 'ed25519':

@@ -44,7 +44,7 @@ export function compileAwsSns({ topicArns }: ConfigOf<'aws_sns'>): Check {
       return rejected('malformed_signature_header')
     }
     if (!topics.has(message('TopicArn'))) return rejected('signature_mismatch')
-    const keyRequest: KeyRequest = { kind: 'cert', url: url.href }
+    const keyRequest: KeyRequest = { kind: 'cert', url: `${url.origin}${url.pathname}` }
     const answer = keys(keyRequest)
     if (answer === undefined) return { kind: 'needs_key', request: keyRequest }
     if (answer.kind === 'failed') return rejected('verifier_misconfigured')

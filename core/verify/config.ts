@@ -9,7 +9,13 @@ const TOLERANCE_SECONDS_DEFAULT = 300
 const Name = z.string().min(1).max(256)
 const Prefix = z.string().max(64)
 const Separator = z.string().min(1).max(8)
-const PublicKeys = z.array(z.string().trim().min(1).max(8192)).min(1).max(10)
+const PublicKeyText = z
+  .string()
+  .trim()
+  .min(1)
+  .max(8192)
+  .refine((text) => !text.includes('PRIVATE KEY'), 'a private key is not accepted')
+const PublicKeys = z.array(PublicKeyText).min(1).max(10)
 const Tolerance = z.int().min(0).max(TOLERANCE_SECONDS_MAX).default(TOLERANCE_SECONDS_DEFAULT)
 const HttpsUrl = z.url({ protocol: /^https$/ }).max(2048)
 
@@ -25,7 +31,7 @@ export const Location = z.strictObject({
 })
 const Token = Location.extend({ prefix: Prefix.optional() })
 
-export const Signature = z.strictObject({
+const Signature = z.strictObject({
   in: z.enum(['header', 'json', 'form', 'query']).default('header'),
   names: z.array(Name).min(1).max(10),
   format: z.enum(['list', 'pairs', 'positional']).default('list'),
@@ -37,14 +43,14 @@ export const Signature = z.strictObject({
   timestampKey: Name.optional(),
 })
 
-export const Timestamp = z.strictObject({
+const Timestamp = z.strictObject({
   in: z.enum(['header', 'signature', 'json', 'form']),
   name: Name.optional(),
   format: z.enum(['unix', 'unix_ms', 'iso8601']),
   toleranceSeconds: Tolerance,
 })
 
-export const SignedHeaders = z.strictObject({
+const SignedHeaders = z.strictObject({
   in: z.enum(['header', 'signature']),
   name: Name,
   separator: Separator,
@@ -218,7 +224,7 @@ const AllOf = z.strictObject({
 export const VerifierConfig = z.discriminatedUnion('type', [None, ...Member.options, AllOf])
 
 export type VerifierConfig = z.infer<typeof VerifierConfig>
-export type VerifierType = VerifierConfig['type']
+type VerifierType = VerifierConfig['type']
 export type ConfigOf<T extends VerifierType> = Extract<VerifierConfig, { type: T }>
 export type MemberConfig = z.infer<typeof Member>
 export type SignedConfig = ConfigOf<'hmac' | 'public_key'>

@@ -1,5 +1,5 @@
 /** A form with more fields is not read: no provider comes near, and sorting them must stay cheap. */
-export const FORM_FIELDS_MAX = 5_000
+const FORM_FIELDS_MAX = 5_000
 
 export type Fields = ReadonlyMap<string, readonly string[]>
 
@@ -44,7 +44,7 @@ function decode(text: string): string {
 }
 
 /** Binary string in, binary string out; what is not an escape is copied. */
-export function percentDecode(text: string): string {
+function percentDecode(text: string): string {
   const bytes = Buffer.from(text, 'latin1')
   let length = 0
   for (let at = 0; at < bytes.length; at += 1) {

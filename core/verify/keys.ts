@@ -11,10 +11,13 @@ const FETCH_TIMEOUT_MS = 2_000
 const RESPONSE_BYTES_MAX = 64 * 1024
 const JWKS_FRESH_MS = 10 * 60_000
 const CERT_FRESH_MS = 24 * 3_600_000
-const PLAID_KEY_FRESH_MS = 24 * 3_600_000
+const PLAID_KEY_FRESH_MS = 10 * 60_000
 
 /** After a failure, and between two looks for a key id that the set lacks. */
 const RETRY_AFTER_MS = 30_000
+
+/** With Plaid each key is fetched by the id that the sender gave: one invented id must not lock out a real one. */
+const FAILURES_BEFORE_PAUSE = { jwks: 1, cert: 1, plaid: 20 } as const
 
 /** Senders choose certificate URLs and key ids, so neither memory nor fetches may grow with them. */
 const ENTRIES_MAX = 500
@@ -32,6 +35,11 @@ interface Entry {
   fetchedAtMs: number
   /** When it was last looked for a key id that was not in it. */
   triedAtMs: number
+}
+
+interface Failures {
+  count: number
+  sinceMs: number
 }
 
 /** Verdict with keys fetched where they must be. A promise only then: everything else stays synchronous. */
@@ -71,7 +79,7 @@ async function verifyAfterFetch(
 export class KeyStore {
   readonly #dispatcher: Dispatcher
   readonly #entries = new Map<string, Entry>()
-  readonly #failedAtMs = new Map<string, number>()
+  readonly #failures = new Map<string, Failures>()
   readonly #underway = new Map<string, Promise<KeyAnswer>>()
 
   constructor(dispatcher: Dispatcher) {
@@ -81,8 +89,7 @@ export class KeyStore {
   /** What is known now, or undefined when it must be fetched. */
   peek(wanted: KeyRequest, nowMs: number): KeyAnswer | undefined {
     const entry = this.#entries.get(heldAs(wanted))
-    const failedAtMs = this.#failedAtMs.get(pausedAs(wanted))
-    const isPaused = failedAtMs !== undefined && nowMs - failedAtMs < RETRY_AFTER_MS
+    const isPaused = this.#failuresOf(wanted, nowMs).count >= FAILURES_BEFORE_PAUSE[wanted.kind]
     if (entry === undefined) return isPaused ? FAILED : undefined
     const isFresh = nowMs - entry.fetchedAtMs < FRESH_MS[wanted.kind]
     const isComplete = holds(entry, wanted) || nowMs - entry.triedAtMs < RETRY_AFTER_MS
@@ -102,16 +109,23 @@ export class KeyStore {
     return fetching
   }
 
+  #failuresOf(wanted: KeyRequest, nowMs: number): Failures {
+    const failures = this.#failures.get(pausedAs(wanted))
+    const isRecent = failures !== undefined && nowMs - failures.sinceMs < RETRY_AFTER_MS
+    return isRecent ? failures : { count: 0, sinceMs: nowMs }
+  }
+
   async #fetch(wanted: KeyRequest, nowMs: number): Promise<KeyAnswer> {
     const name = heldAs(wanted)
     try {
       const keys = await READ[wanted.kind](wanted, this.#dispatcher)
       const answer = { kind: 'found', keys } as const
-      this.#failedAtMs.delete(pausedAs(wanted))
+      this.#failures.delete(pausedAs(wanted))
       keep(this.#entries, name, { answer, fetchedAtMs: nowMs, triedAtMs: nowMs }, ENTRIES_MAX)
       return answer
     } catch (error) {
-      keep(this.#failedAtMs, pausedAs(wanted), nowMs, FAILURES_MAX)
+      const { count, sinceMs } = this.#failuresOf(wanted, nowMs)
+      keep(this.#failures, pausedAs(wanted), { count: count + 1, sinceMs }, FAILURES_MAX)
       if (error instanceof NoSuchKey) return NONE
       return this.#entries.get(name)?.answer ?? FAILED
     }

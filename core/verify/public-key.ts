@@ -81,10 +81,13 @@ function keyFinder(config: ConfigOf<'public_key'>): (reading: Reading) => Found 
   }
 }
 
-/** The sender names the certificate: only these hosts, so that it cannot be the sender's own. */
+/**
+ * The sender names the certificate: only these hosts, so that it cannot be the sender's own, and one
+ * spelling of each, so that a query cannot make it be fetched again.
+ */
 function certificateUrl(value: string, hosts: ReadonlySet<string>): string | undefined {
   const url = URL.parse(value)
   if (url === null || url.protocol !== 'https:' || url.port !== '') return undefined
   if (url.username !== '' || url.password !== '' || !hosts.has(url.hostname)) return undefined
-  return url.href
+  return `${url.origin}${url.pathname}`
 }

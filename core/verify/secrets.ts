@@ -49,9 +49,8 @@ function secretOf(config: VerifierConfig): string | undefined {
 }
 
 function withoutSecret<C extends VerifierConfig | MemberConfig>(config: C): C {
-  if (secretOf(config) === undefined) return config
-  const bare = { ...config, secret: undefined }
-  delete bare.secret
+  const bare = { ...config }
+  Reflect.deleteProperty(bare, 'secret')
   return bare
 }
 

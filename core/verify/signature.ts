@@ -7,6 +7,9 @@ type SignatureConfig = ConfigOf<'hmac'>['signature']
 /** Providers send two during a rotation; each one more costs a comparison, or a public-key operation. */
 export const CANDIDATES_MAX = 10
 
+/** Items of one value that are looked at. A list of more is no signature. */
+export const ITEMS_MAX = 100
+
 /** What a signature value says once taken apart. `pairs` are its keys and values, for `pairs` only. */
 export interface ParsedSignature {
   candidates: Buffer[]
@@ -76,13 +79,14 @@ function parserOf(config: SignatureConfig, decode: Decode): Parse {
         return (value, into) => addCandidate(into, decode(value.trim()))
       }
       return (value, into) => {
-        for (const item of value.split(itemSeparator)) addCandidate(into, decode(item.trim()))
+        for (const item of value.split(itemSeparator, ITEMS_MAX))
+          addCandidate(into, decode(item.trim()))
       }
     }
     case 'positional': {
       const separator = config.itemSeparator ?? ','
       return (value, into) => {
-        const [timestamp, ...items] = value.split(separator)
+        const [timestamp, ...items] = value.split(separator, ITEMS_MAX)
         into.timestamp ??= timestamp?.trim()
         for (const item of items) addCandidate(into, decode(item.trim()))
       }
@@ -99,22 +103,22 @@ function pairsParser(config: SignatureConfig, decode: Decode): Parse {
   const timestampKey = config.timestampKey ?? 't'
   return (value, into) => {
     const pairs = new Map(into.pairs)
-    for (const item of value.split(itemSeparator)) {
+    let times = 0
+    for (const item of value.split(itemSeparator, ITEMS_MAX)) {
       const at = item.indexOf(keySeparator)
       if (at < 0) continue
       const key = item.slice(0, at).trim()
       const text = item.slice(at + keySeparator.length).trim()
       if (key === signatureKey) addCandidate(into, decode(text))
-      // Two times in one signature have no meaning: joined headers, or an attempt at one.
-      if (key === timestampKey) into.timestamp = into.timestamp === undefined ? text : AMBIGUOUS
+      if (key === timestampKey) times += 1
       if (!pairs.has(key)) pairs.set(key, text)
     }
     into.pairs = pairs
+    into.timestamp = pairs.get(timestampKey)
+    // Two times in one signature are two headers joined: which belongs to which cannot be told.
+    if (times > 1) into.candidates.length = 0
   }
 }
-
-/** No format of a timestamp reads this. */
-const AMBIGUOUS = '?'
 
 function addCandidate(into: ParsedSignature, bytes: Buffer | undefined): void {
   if (bytes !== undefined && into.candidates.length < CANDIDATES_MAX) into.candidates.push(bytes)

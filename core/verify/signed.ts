@@ -45,7 +45,7 @@ export interface Reading extends ContentSource {
   slot: Slot | 'none'
 }
 
-export type Step = RejectionReason | KeyRequest | undefined
+type Step = RejectionReason | KeyRequest | undefined
 /** The comparison: a reason or a key to fetch when it fails, and the slot set in the reading when it does not. */
 export type Match = (reading: Reading) => Step
 
@@ -93,7 +93,7 @@ export function compileSigned(config: SignedConfig, fits: Fits, match: Match): C
 function compileScheme(config: SignedConfig, fits: Fits, match: Match): Scheme {
   return {
     readSignatures: signatureReader(config.signature),
-    parseSignatures: signatureParser(config.signature, fits),
+    parseSignatures: signatureParser(withTimestampKey(config), fits),
     requiredHeaders: Object.entries(config.requiredHeaders ?? {}).map(
       ([name, value]) => [name.toLowerCase(), value] as const,
     ),
@@ -101,6 +101,12 @@ function compileScheme(config: SignedConfig, fits: Fits, match: Match): Scheme {
     timestamp: compileTimestamp(config),
     match,
   }
+}
+
+/** The key of the time may be named by either member. */
+function withTimestampKey({ signature, timestamp }: SignedConfig): SignedConfig['signature'] {
+  const named = timestamp?.in === 'signature' ? timestamp.name : undefined
+  return { ...signature, timestampKey: signature.timestampKey ?? named }
 }
 
 function compileTimestamp(config: SignedConfig): CompiledTimestamp | undefined {

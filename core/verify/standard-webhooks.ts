@@ -13,7 +13,7 @@ import {
   VALID,
 } from './request.ts'
 import type { SecretSlots } from './secrets.ts'
-import { CANDIDATES_MAX } from './signature.ts'
+import { CANDIDATES_MAX, ITEMS_MAX } from './signature.ts'
 import { isFresh, parseTimestamp } from './timestamp.ts'
 
 /** Secret keys sign `v1`, key pairs `v1a`; both over `id.timestamp.body`. (Standard Webhooks 1.0) */
@@ -145,7 +145,7 @@ function hasTimestamp(_scheme: Scheme, { timestamp }: Reading): Step {
 }
 
 function signatureParses(_scheme: Scheme, reading: Reading): Step {
-  for (const item of reading.signature.split(' ')) {
+  for (const item of reading.signature.split(' ', ITEMS_MAX)) {
     if (item.startsWith('v1,')) add(reading.v1, item.slice(3), MAC_BYTES)
     else if (item.startsWith('v1a,')) add(reading.v1a, item.slice(4), ED25519_SIGNATURE_BYTES)
   }

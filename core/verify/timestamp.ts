@@ -12,8 +12,8 @@ export function parseTimestamp(text: string, format: TimestampFormat): number | 
 }
 
 /**
- * Both directions; a tolerance of 0 is not enforced. A time in whole seconds is compared in whole seconds, as the
- * senders' libraries do.
+ * Both directions; a tolerance of 0 is not enforced. Only milliseconds are compared as such: the other formats in
+ * whole seconds, as the senders' libraries do.
  */
 export function isFresh(
   ms: number,
@@ -21,8 +21,12 @@ export function isFresh(
   { nowMs, toleranceSeconds }: { nowMs: number; toleranceSeconds: number },
 ): boolean {
   if (toleranceSeconds === 0) return true
-  const now = format === 'unix' ? Math.floor(nowMs / 1000) * 1000 : nowMs
-  return Math.abs(now - ms) <= toleranceSeconds * 1000
+  const ageMs = format === 'unix_ms' ? nowMs - ms : wholeSeconds(nowMs) - wholeSeconds(ms)
+  return Math.abs(ageMs) <= toleranceSeconds * 1000
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1000) * 1000
 }
 
 function isDigits(text: string): boolean {

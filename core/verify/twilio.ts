@@ -28,8 +28,9 @@ export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): C
     const view = viewOf(request)
     const fields = signedFields(view)
     if (fields === undefined) return rejected('signature_mismatch')
+    const bytes = Buffer.from(fields, 'latin1')
     for (const url of spellings(signedUrl(view, config.url))) {
-      const slot = matchingSlot(keys, toBinary(url) + fields, signature)
+      const slot = matchingSlot(keys, { url: toBinary(url), fields: bytes }, signature)
       if (slot !== undefined) return VALID[slot]
     }
     return rejected('signature_mismatch')
@@ -38,11 +39,11 @@ export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): C
 
 function matchingSlot(
   keys: readonly [Slot, KeyObject][],
-  content: string,
+  { url, fields }: { url: string; fields: Buffer },
   signature: Buffer,
 ): Slot | undefined {
   const match = keys.find(([, key]) =>
-    sameBytes(signature, createHmac('sha1', key).update(content, 'latin1').digest()),
+    sameBytes(signature, createHmac('sha1', key).update(url, 'latin1').update(fields).digest()),
   )
   return match?.[0]
 }

@@ -243,6 +243,7 @@ const DELIVERIES = `
     throttled_reason text,
     throttled_at timestamptz,
     last_error text,
+    first_attempt_at timestamptz,
     last_attempt_at timestamptz,
     last_response_status smallint,
     last_error_code text,

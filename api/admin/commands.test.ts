@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+
+import { UsageError } from './arguments.ts'
+import { readCommand } from './commands.ts'
+
+const ORGANISATION = 'org_01h455vb4pex5vsknk084sn02q'
+
+test.for<[words: string, message: string]>([
+  ['organisations', 'Unknown command "organisations"'],
+  ['organisations destroy', 'organisations create, organisations list'],
+  ['planets list', 'Unknown command "planets list"'],
+  ['organisations create', '--name is missing'],
+  ['organisations create --name', 'name'],
+  ['organisations create --name x --plan gold', '--plan'],
+  ['organisations create --name x --unscoped', 'no option --unscoped'],
+  ['organisations create x --name x', 'takes no arguments'],
+  [`organisations set-plan ${ORGANISATION}`, 'takes <org_…> <plan>'],
+  ['organisations set-plan prj_1 scale', '"prj_1" is not the id of an organisation'],
+  ['keys create --name x', 'needs --permission'],
+  ['keys create --name x --unscoped --permission sources=read', 'needs --permission'],
+  ['keys create --name x --permission sources=all', '--permission sources'],
+  ['keys create --name x --permission sauces=read', '--permission'],
+  ['keys create --name x --permission sources', 'expected <resource>=<none|read|write>'],
+  ['keys create --name x --permission sources=read --permission sources=write', 'twice'],
+  ['keys create --name x --unscoped --expires tomorrow', '--expires'],
+  ['keys create --name x --unscoped --project org_1', '"org_1" is not the id of a project'],
+  ['keys revoke', 'takes <key_…>'],
+  ['sources set-rate-limit src_1 5', '"src_1" is not the id of a source'],
+  ['sources set-rate-limit src_01h455vb4pex5vsknk084sn02q fast', '--rate-limit'],
+  ['--surprise', 'surprise'],
+])('readCommand() refuses "%s"', ([words, message]) => {
+  const read = (): unknown => readCommand(words.split(' '))
+  expect(read).toThrow(UsageError)
+  expect(read).toThrow(message)
+})
+
+test('readCommand() knows what asks for help', () => {
+  for (const words of [[], ['help'], ['--help'], ['keys', 'create', '-h']]) {
+    expect(readCommand(words)).toBe('help')
+  }
+  expect(readCommand(['organisations', 'list'])).toBeTypeOf('function')
+})

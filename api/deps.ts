@@ -1,0 +1,31 @@
+import type { Registry } from 'prom-client'
+
+import type { Clock } from '../core/clock.ts'
+import type { Db } from '../core/db/db.ts'
+import type { Egress } from '../core/egress/egress.ts'
+import type { Logger } from '../core/log.ts'
+import type { Keyring } from '../core/secrets/sealed.ts'
+import type { NatsConnection } from '../core/stream/nats.ts'
+import type { KeyStore } from '../core/verify/keys.ts'
+import type { ShortLimit } from './short-limit.ts'
+
+/** Of one source. (decisions: Rotation, keys, roles; test-signature) */
+export const SIGNATURE_TESTS_PER_SECOND = 5
+
+/** Everything the management API touches outside itself. Built once in main.ts and once per test. */
+export interface Deps {
+  db: Db
+  nats: NatsConnection
+  clock: Clock
+  keyring: Keyring
+  log: Logger
+  registry: Registry
+  keyPrefix: string
+  /** Public origin of ingest, without a slash at its end. */
+  ingestUrl: string
+  requestsPerMinute: number
+  /** Which addresses a destination may have, and the way to the keys of verifiers. */
+  egress: Egress
+  keys: KeyStore
+  signatureTests: ShortLimit
+}

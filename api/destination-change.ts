@@ -1,0 +1,175 @@
+import type { Destination } from '../core/db/destinations.ts'
+import { MASKED_VALUE } from '../core/delivery/headers.ts'
+import { DEFAULT_RETRY_POLICY } from '../core/delivery/retry.ts'
+import { newSigningSecret } from '../core/delivery/signature.ts'
+import { checkUrl } from '../core/egress/connect.ts'
+import { refuseField } from '../core/errors.ts'
+import { DELIVERY_TIMEOUT_MS_DEFAULT } from '../core/limits.ts'
+import {
+  openDestinationSecrets,
+  sealDestinationSecrets,
+  type DestinationSecrets,
+} from '../core/secrets/destination-secrets.ts'
+import type { Deps } from './deps.ts'
+import type { AuthInput, DestinationChanges } from './shapes/destination.ts'
+
+/** A destination before anything is said of it but what names it. */
+export function newDestination(
+  { keyring }: Pick<Deps, 'keyring'>,
+  given: Pick<Destination, 'id' | 'organisationId' | 'projectId' | 'name' | 'url'>,
+  now: Date,
+): Destination {
+  const secrets: DestinationSecrets = {
+    signing: { current: newSigningSecret(), previous: null },
+    headers: {},
+    auth: null,
+  }
+  return {
+    ...given,
+    mode: 'public',
+    connectorId: null,
+    isEnabled: true,
+    disabledReason: null,
+    method: 'POST',
+    headerNames: [],
+    auth: { type: 'none' },
+    secrets: sealDestinationSecrets(keyring, secrets),
+    previousSigningSecretExpiresAt: null,
+    timeoutMs: DELIVERY_TIMEOUT_MS_DEFAULT,
+    rateLimit: null,
+    rateLimitPeriod: 'second',
+    maxConcurrency: null,
+    retryPolicy: { ...DEFAULT_RETRY_POLICY },
+    health: 'healthy',
+    metadata: {},
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** The destination with its changes; null puts a member back to its default. `part` begins the paths of faults. */
+export function changeDestination(
+  { keyring, egress }: Pick<Deps, 'keyring' | 'egress'>,
+  before: Destination,
+  changes: DestinationChanges,
+  { part, now }: { part: string; now: Date },
+): Destination {
+  refusePrivate(changes, part)
+  if (changes.url !== undefined) refuseUrl(egress, changes.url, `${part}.url`)
+  if (changes.auth?.type === 'oauth2ClientCredentials') {
+    refuseUrl(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
+  }
+  const held = openDestinationSecrets(keyring, before.secrets)
+  const headers = changedHeaders(held.headers, changes.headers, part)
+  const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
+  return {
+    ...before,
+    ...enablement(before, changes.isEnabled),
+    name: changes.name ?? before.name,
+    url: changes.url ?? before.url,
+    method: pick(changes.method, before.method, 'POST'),
+    headerNames: Object.keys(headers),
+    auth,
+    secrets: sealDestinationSecrets(keyring, { ...held, headers, auth: secret }),
+    timeoutMs: pick(changes.timeoutMs, before.timeoutMs, DELIVERY_TIMEOUT_MS_DEFAULT),
+    rateLimit: pick(changes.rateLimit, before.rateLimit, null),
+    rateLimitPeriod: pick(changes.rateLimitPeriod, before.rateLimitPeriod, 'second'),
+    maxConcurrency: pick(changes.maxConcurrency, before.maxConcurrency, null),
+    retryPolicy: pick(changes.retryPolicy, before.retryPolicy, DEFAULT_RETRY_POLICY),
+    metadata: pick(changes.metadata, before.metadata, {}),
+    updatedAt: now,
+  }
+}
+
+/** What the audit keeps of a change: values of headers and secrets of `auth` are left out. */
+export function shownChanges(changes: DestinationChanges): Record<string, unknown> {
+  const { headers, auth, ...rest } = changes
+  return {
+    ...rest,
+    ...(headers !== undefined && { headers: Object.keys(headers ?? {}) }),
+    ...(auth !== undefined && { auth: auth === null ? null : splitAuth(auth).auth }),
+  }
+}
+
+function pick<T>(change: T | null | undefined, before: T, standard: T): T {
+  return change === undefined ? before : (change ?? standard)
+}
+
+/** An absent connector gateway is said at once, not when the first delivery waits for it. */
+function refusePrivate(changes: DestinationChanges, part: string): void {
+  if (changes.mode === 'private') {
+    refuseField(`${part}.mode`, 'private delivery is not configured on this deployment')
+  }
+  if (changes.connectorId !== undefined && changes.connectorId !== null) {
+    refuseField(`${part}.connectorId`, 'Only a private destination has a connector')
+  }
+}
+
+function refuseUrl({ isAllowed }: Deps['egress'], url: string, path: string): void {
+  if (checkUrl(new URL(url), isAllowed) !== undefined) {
+    refuseField(path, 'The address is private or reserved')
+  }
+}
+
+function enablement(
+  before: Destination,
+  change: boolean | null | undefined,
+): Pick<Destination, 'isEnabled' | 'disabledReason' | 'health'> {
+  const isEnabled = pick(change, before.isEnabled, true)
+  if (isEnabled === before.isEnabled) {
+    return { isEnabled, disabledReason: before.disabledReason, health: before.health }
+  }
+  return isEnabled
+    ? { isEnabled, disabledReason: null, health: 'healthy' }
+    : { isEnabled, disabledReason: 'manual', health: 'disabled' }
+}
+
+/** A shown value that comes back keeps what is stored: reading and writing a destination changes nothing. */
+function changedHeaders(
+  held: Record<string, string>,
+  changes: Record<string, string> | null | undefined,
+  part: string,
+): Record<string, string> {
+  if (changes === undefined) return held
+  return Object.fromEntries(
+    Object.entries(changes ?? {}).map(([name, value]) => {
+      if (value !== MASKED_VALUE) return [name, value]
+      const kept = Object.hasOwn(held, name) ? held[name] : undefined
+      return [name, kept ?? refuseField(`${part}.headers.${name}`, 'No value is stored to keep')]
+    }),
+  )
+}
+
+function changedAuth(
+  before: Destination,
+  held: string | null,
+  change: AuthInput | null | undefined,
+  part: string,
+): { auth: Record<string, unknown>; secret: string | null } {
+  if (change === undefined) return { auth: before.auth, secret: held }
+  const { auth, secret } = splitAuth(change ?? { type: 'none' })
+  if (auth.type === 'none' || secret !== undefined) return { auth, secret: secret ?? null }
+  const kept = before.auth['type'] === auth.type ? held : null
+  const member = { basic: 'password', bearer: 'token', oauth2ClientCredentials: 'clientSecret' }
+  return { auth, secret: kept ?? refuseField(`${part}.auth.${member[auth.type]}`, 'Required') }
+}
+
+function splitAuth(input: AuthInput): {
+  auth: { type: AuthInput['type'] } & Record<string, unknown>
+  secret: string | undefined
+} {
+  switch (input.type) {
+    case 'none':
+      return { auth: input, secret: undefined }
+    case 'basic': {
+      const { password, ...auth } = input
+      return { auth, secret: password }
+    }
+    case 'bearer':
+      return { auth: { type: 'bearer' }, secret: input.token }
+    case 'oauth2ClientCredentials': {
+      const { clientSecret, ...auth } = input
+      return { auth, secret: clientSecret }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+
+import { decodeId, type Prefix } from '../core/ids.ts'
+import {
+  LIST_LIMIT_DEFAULT,
+  LIST_LIMIT_MAX,
+  METADATA_KEYS_MAX,
+  METADATA_VALUE_LENGTH_MAX,
+  NAME_LENGTH_MAX,
+} from '../core/limits.ts'
+
+/** What an id names, for messages. */
+export const KIND_OF: Readonly<Record<Prefix, string>> = {
+  org: 'organisation',
+  usr: 'user',
+  prj: 'project',
+  src: 'source',
+  dst: 'destination',
+  con: 'connection',
+  evt: 'event',
+  dlv: 'delivery',
+  att: 'attempt',
+  cnr: 'connector',
+  rpl: 'replica',
+  key: 'API key',
+  agt: 'agent',
+  opr: 'operation',
+}
+
+/** Longest key of `metadata`. Ours: the decisions bound only the values. */
+const METADATA_KEY_LENGTH_MAX = 100
+
+/** RFC 3339 in UTC with milliseconds, as every answer writes it. */
+export const Timestamp = z.iso.datetime({ precision: 3 }).meta({ id: 'Timestamp' })
+
+/** A moment as clients may write it, with any precision and offset; milliseconds since the epoch inside. */
+export const Moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))
+
+export function Id(prefix: Prefix): z.ZodString {
+  return z.string().regex(idPattern(prefix), `Expected an id that begins with "${prefix}_"`)
+}
+
+/** An id in a query or body; the uuid inside. */
+export function IdInput(prefix: Prefix): z.ZodType<string, string> {
+  return Id(prefix).transform((text) => decodeId(prefix, text) ?? text)
+}
+
+export const Name = z.string().min(1).max(NAME_LENGTH_MAX)
+
+export const Metadata = z
+  .record(z.string().min(1).max(METADATA_KEY_LENGTH_MAX), z.string().max(METADATA_VALUE_LENGTH_MAX))
+  .refine((map) => Object.keys(map).length <= METADATA_KEYS_MAX, {
+    message: `Expected at most ${METADATA_KEYS_MAX} keys`,
+  })
+  .meta({ id: 'Metadata' })
+
+/** `true` and `false` in a query; nothing else. */
+export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+
+export const Limit = z.coerce.number().int().min(1).max(LIST_LIMIT_MAX).default(LIST_LIMIT_DEFAULT)
+
+export const SortDir = z.enum(['asc', 'desc']).default('desc')
+export const Cursor = z.string().min(1).max(1024).optional()
+
+function idPattern(prefix: Prefix): RegExp {
+  return new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+}

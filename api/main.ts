@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+
+import { collectDefaultMetrics, Registry } from 'prom-client'
+
+import { openClock } from '../core/clock.ts'
+import { readConfig } from '../core/config.ts'
+import { openDb, openPool } from '../core/db/db.ts'
+import { openEgress } from '../core/egress/egress.ts'
+import { openLog } from '../core/log.ts'
+import { openOps } from '../core/ops.ts'
+import { readKeyring } from '../core/secrets/sealed.ts'
+import { openNats } from '../core/stream/nats.ts'
+import { KeyStore } from '../core/verify/keys.ts'
+import { buildApp } from './app.ts'
+import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
+import { ShortLimit } from './short-limit.ts'
+
+const config = readConfig(process.env)
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+
+const log = openLog(config.LOG_LEVEL, 'api')
+const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
+const pool = openPool({ url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log })
+await using db = openDb(pool)
+const nats = await openNats(config.NATS_URL, 'api', log)
+await using closing = new AsyncDisposableStack()
+closing.defer(async () => await nats.drain())
+await using app = buildApp({
+  db,
+  nats,
+  clock: openClock(config.TEST_CLOCK_FILE),
+  keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),
+  log,
+  registry,
+  keyPrefix: config.KEY_PREFIX,
+  ingestUrl: config.INGEST_URL ?? `http://127.0.0.1:${config.INGEST_PORT}`,
+  requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
+  egress,
+  keys: new KeyStore(egress.dispatcher),
+  signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
+})
+const ready = async (): Promise<void> => {
+  await pool.query('select 1')
+  await nats.flush()
+}
+await using ops = await openOps({ port: config.OPS_PORT, ready, registry })
+await app.listen({ host: '0.0.0.0', port: config.API_PORT })
+log.info({ addresses: app.addresses(), opsPort: ops.port }, 'Listening')
+if (!stop.signal.aborted) await once(stop.signal, 'abort')
+log.info('Stopping')

@@ -1,0 +1,153 @@
+import { z } from 'zod'
+
+import {
+  findDelivery,
+  listDeliveries,
+  type Delivery as Row,
+  type DeliveryPage,
+} from '../../core/db/deliveries.ts'
+import { refuseField } from '../../core/errors.ts'
+import { firstIdAt } from '../../core/ids.ts'
+import { attemptsWithHeaders } from '../attempts.ts'
+import { readCursor, writeCursor, type Place } from '../cursor.ts'
+import { refuseMissing } from '../failure.ts'
+import { Cursor, IdInput, Limit, Moment, SortDir } from '../fields.ts'
+import { listOf } from '../list.ts'
+import { retryDelivery } from '../retry.ts'
+import { route } from '../route.ts'
+import { Attempt } from '../shapes/attempt.ts'
+import { Delivery, DELIVERY_STATUSES, ErrorCode, viewDelivery } from '../shapes/delivery.ts'
+
+const tag = 'Deliveries'
+const read = { resource: 'deliveries', level: 'read' } as const
+const noQuery = z.strictObject({})
+
+/** A first attempt ends within its lease or has a waiting row by then; this is several leases. */
+const FRESH_MS = 60_000
+
+const DeliveryQuery = z.strictObject({
+  status: z.enum(DELIVERY_STATUSES).optional(),
+  eventId: IdInput('evt').optional(),
+  connectionId: IdInput('con').optional(),
+  destinationId: IdInput('dst').optional(),
+  sourceId: IdInput('src').optional(),
+  errorCode: ErrorCode.optional(),
+  responseStatus: z.coerce.number().int().min(100).max(599).optional(),
+  from: Moment.optional(),
+  to: Moment.optional(),
+  limit: Limit,
+  cursor: Cursor,
+  sortBy: z.enum(['createdAt', 'nextAttemptAt']).default('createdAt'),
+  sortDir: SortDir,
+})
+
+const DeliveryWithAttempts = Delivery.extend({ attempts: z.array(Attempt) }).meta({
+  id: 'DeliveryWithAttempts',
+})
+
+export const DELIVERY_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/deliveries',
+    operationId: 'listDeliveries',
+    tag,
+    summary: 'List deliveries',
+    description:
+      'Sorting by `nextAttemptAt` needs `status` `pending` or `throttled`. `errorCode` and a `responseStatus` that is no success find deliveries that failed or wait; name `status=cancelled` to find cancelled ones.',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: DeliveryQuery,
+    body: null,
+    responses: { 200: listOf(Delivery) },
+    errors: [],
+    async handle({ deps, project, query }) {
+      const { cursor, limit, from, to, sortBy, sortDir, ...filters } = query
+      if (sortBy === 'nextAttemptAt' && !['pending', 'throttled'].includes(query.status ?? '')) {
+        refuseField('query.sortBy', 'nextAttemptAt needs status=pending or status=throttled')
+      }
+      const projectId = project()
+      const binding = { kind: 'deliveries', projectId, from, to, sortBy, sortDir, ...filters }
+      const rows = await listDeliveries(
+        deps.db,
+        {
+          projectId,
+          status: query.status,
+          eventId: query.eventId,
+          connectionId: query.connectionId,
+          destinationId: query.destinationId,
+          sourceId: query.sourceId,
+          errorCode: query.errorCode,
+          responseStatus: query.responseStatus,
+          fromId: from === undefined ? undefined : firstIdAt(from),
+          // `to` is included, down to its last millisecond.
+          untilId: to === undefined ? undefined : firstIdAt(to + 1),
+        },
+        {
+          limit,
+          sortBy,
+          sortDir,
+          after: placeOf(readCursor(binding, cursor)),
+          freshFromId: firstIdAt(deps.clock.now() - FRESH_MS),
+        },
+      )
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      const nextCursor = last === undefined ? null : writeCursor(binding, endOf(last))
+      return { status: 200, body: { data: shown.map(viewDelivery), nextCursor } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/deliveries/:id',
+    operationId: 'getDelivery',
+    tag,
+    summary: 'Read a delivery with its attempts',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'dlv' },
+    query: noQuery,
+    body: null,
+    responses: { 200: DeliveryWithAttempts },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const row = (await findDelivery(deps.db, reach, params.id)) ?? refuseMissing('dlv', params.id)
+      const sent = await attemptsWithHeaders(deps, [row])
+      const attempts = sent.flatMap((delivery) => delivery.attempts.map(({ shown }) => shown))
+      return { status: 200, body: { ...viewDelivery(row), attempts } }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/deliveries/:id/retry',
+    operationId: 'retryDelivery',
+    tag,
+    summary: 'Attempt a delivery now',
+    description:
+      'One attempt outside the budget, also of a delivery that succeeded or was cancelled. One that is in flight or throttled is in conflict.',
+    permission: { resource: 'deliveries', level: 'write' },
+    scope: 'reach',
+    params: { id: 'dlv' },
+    query: noQuery,
+    body: noQuery,
+    responses: { 202: Delivery },
+    errors: ['CONFLICT'],
+    async handle({ deps, principal, reach, params }) {
+      const row = await retryDelivery(deps, principal, reach, params.id)
+      return { status: 202, body: viewDelivery(row) }
+    },
+  }),
+]
+
+/** An empty value stands for "not due at any time", which sorts last. */
+function endOf(row: Row): Place {
+  return { value: row.nextAt?.toISOString() ?? '', id: row.id }
+}
+
+function placeOf(place: Place | undefined): DeliveryPage['after'] {
+  if (place === undefined) return undefined
+  if (place.value === '') return { nextAt: null, id: place.id }
+  const ms = Date.parse(place.value)
+  if (Number.isNaN(ms)) refuseField('query.cursor', 'Not a cursor of this API')
+  return { nextAt: new Date(ms), id: place.id }
+}

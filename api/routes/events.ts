@@ -1,0 +1,166 @@
+import { z } from 'zod'
+
+import { deliveriesOfEvent } from '../../core/db/deliveries.ts'
+import { findEvent, hasAnyEvent } from '../../core/db/events.ts'
+import { firstIdAt } from '../../core/ids.ts'
+import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
+import { readCursor, writeCursor } from '../cursor.ts'
+import { findPage, type EventPage } from '../event-page.ts'
+import { refuseMissing } from '../failure.ts'
+import { Cursor, IdInput, Limit, Moment, SortDir } from '../fields.ts'
+import { replayEvent } from '../replay.ts'
+import { route } from '../route.ts'
+import { Delivery, viewDelivery } from '../shapes/delivery.ts'
+import {
+  Event,
+  EVENT_STATUSES,
+  EventSummary,
+  viewEvent,
+  viewEventSummary,
+} from '../shapes/event.ts'
+import { Timeline } from '../shapes/timeline.ts'
+import { SHOWN_DELIVERIES, timelineOf } from '../timeline.ts'
+
+const tag = 'Events'
+const read = { resource: 'events', level: 'read' } as const
+const noQuery = z.strictObject({})
+
+const EventQuery = z.strictObject({
+  sourceId: IdInput('src').optional(),
+  status: z.enum(EVENT_STATUSES).optional(),
+  from: Moment.optional(),
+  to: Moment.optional(),
+  limit: Limit,
+  cursor: Cursor,
+  search: z.string().min(1).max(SEARCH_LENGTH_MAX).optional(),
+  sortBy: z.enum(['createdAt']).default('createdAt'),
+  sortDir: SortDir,
+})
+
+const EventList = z.object({
+  data: z.array(EventSummary),
+  nextCursor: z.string().nullable(),
+  truncated: z.boolean().optional(),
+  searchedThrough: z.iso.datetime({ precision: 3 }).optional(),
+})
+
+export const EVENT_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/events',
+    operationId: 'listEvents',
+    tag,
+    summary: 'List events',
+    description:
+      '`search` looks at the id, the event type, the idempotency key and the body, for about a second: `truncated` says that there is more to look at behind `searchedThrough`, and `nextCursor` goes on from there.',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: EventQuery,
+    body: null,
+    responses: { 200: EventList },
+    errors: [],
+    async handle({ deps, project, query }) {
+      const { cursor, limit, from, to, ...filters } = query
+      const binding = { kind: 'events', projectId: project(), from, to, ...filters }
+      const page = await findPage(deps, query.search, {
+        projectId: project(),
+        sourceId: query.sourceId,
+        status: query.status,
+        fromId: from === undefined ? undefined : firstIdAt(from),
+        // `to` is included, down to its last millisecond.
+        untilId: to === undefined ? undefined : firstIdAt(to + 1),
+        sortDir: query.sortDir,
+        afterId: readCursor(binding, cursor)?.id,
+        limit,
+      })
+      return { status: 200, body: viewPage(page, (id) => writeCursor(binding, { value: '', id })) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/has-any',
+    operationId: 'hasAnyEvent',
+    tag,
+    summary: 'Tell whether the project has ever stored an event',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: noQuery,
+    body: null,
+    responses: { 200: z.object({ hasAny: z.boolean() }) },
+    errors: [],
+    async handle({ deps, project }) {
+      return { status: 200, body: { hasAny: await hasAnyEvent(deps.db, project()) } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/:id',
+    operationId: 'getEvent',
+    tag,
+    summary: 'Read an event with its newest deliveries',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'evt' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Event },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
+      const deliveries = await deliveriesOfEvent(deps.db, event, SHOWN_DELIVERIES)
+      return { status: 200, body: viewEvent(event, deliveries.map(viewDelivery)) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/:id/timeline',
+    operationId: 'getEventTimeline',
+    tag,
+    summary: 'Read what became of an event, with every attempt',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'evt' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Timeline },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
+      return { status: 200, body: await timelineOf(deps, event) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/events/:id/replay',
+    operationId: 'replayEvent',
+    tag,
+    summary: 'Send an event again',
+    description:
+      'Makes new deliveries through the connections that are active now and whose filters let it pass; they count against the quota.',
+    permission: { resource: 'events', level: 'write' },
+    scope: 'reach',
+    params: { id: 'evt' },
+    query: noQuery,
+    body: noQuery,
+    responses: { 202: z.object({ deliveries: z.array(Delivery) }) },
+    errors: ['QUOTA_EXCEEDED'],
+    async handle({ deps, principal, reach, params }) {
+      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
+      const deliveries = await replayEvent(deps, principal, event)
+      return { status: 202, body: { deliveries: deliveries.map(viewDelivery) } }
+    },
+  }),
+]
+
+function viewPage(page: EventPage, cursor: (id: string) => string): z.input<typeof EventList> {
+  return {
+    data: page.events.map(viewEventSummary),
+    nextCursor: page.nextId === undefined ? null : cursor(page.nextId),
+    ...(page.search && {
+      truncated: page.search.isTruncated,
+      searchedThrough: page.search.searchedThrough,
+    }),
+  }
+}

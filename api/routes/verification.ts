@@ -1,0 +1,148 @@
+import { z } from 'zod'
+
+import { findSource } from '../../core/db/sources.ts'
+import { refuse } from '../../core/errors.ts'
+import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
+import { VerifierConfig } from '../../core/verify/config.ts'
+import { verifyWithKeys } from '../../core/verify/keys.ts'
+import { listPresets } from '../../core/verify/presets.ts'
+import { REJECTION_REASONS, type SignedRequest } from '../../core/verify/request.ts'
+import { compileVerifier } from '../../core/verify/verify.ts'
+import { refuseMissing } from '../failure.ts'
+import { Moment } from '../fields.ts'
+import { lowerHeaders } from '../matchable.ts'
+import { route } from '../route.ts'
+
+const noQuery = z.strictObject({})
+
+const Preset = z
+  .object({
+    preset: z.string(),
+    type: z.string(),
+    needs: z.array(z.string()),
+    config: z.record(z.string(), z.unknown()),
+    handshake: z.string().nullable(),
+    ingestResponse: z.record(z.string(), z.unknown()),
+    allowedMethods: z.array(z.string()),
+    eventTypeField: z.string().nullable(),
+    idempotencyKeys: z.array(z.string()),
+    forcesIdempotencyKeys: z.boolean(),
+    bodyAuthenticated: z.boolean(),
+  })
+  .meta({ id: 'VerifierPreset' })
+
+const headerValue = z.union([z.string(), z.array(z.string()).max(100)])
+
+const TestSignature = z
+  .strictObject({
+    headers: z.record(z.string().min(1).max(256), headerValue),
+    body: z.string().optional(),
+    bodyBase64: z.base64().optional(),
+    method: z
+      .string()
+      .regex(/^[A-Z]{1,20}$/, 'Expected a method in capitals')
+      .default('POST'),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(8192)
+      .optional(),
+    now: Moment.optional(),
+  })
+  .refine(({ body, bodyBase64 }) => (body === undefined) !== (bodyBase64 === undefined), {
+    message: 'Expected one of body and bodyBase64',
+    path: ['body'],
+  })
+  .meta({ id: 'TestSignature' })
+
+const Diagnosis = z
+  .object({
+    valid: z.boolean(),
+    reason: z.enum(REJECTION_REASONS).nullable(),
+    verifiedWith: z.string(),
+    secret: z.enum(['current', 'previous']).nullable(),
+  })
+  .meta({ id: 'SignatureDiagnosis' })
+
+export const VERIFICATION_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/verifier-presets',
+    operationId: 'listVerifierPresets',
+    tag: 'Sources',
+    summary: 'List the providers whose webhooks are known by name',
+    description: '`needs` are the members that the short form `{ preset, ... }` must still give.',
+    permission: 'any_key',
+    scope: 'reach',
+    params: {},
+    query: noQuery,
+    body: null,
+    responses: { 200: z.object({ data: z.array(Preset) }) },
+    errors: [],
+    async handle() {
+      const data = listPresets().map((entry) => ({
+        ...entry,
+        ingestResponse: { ...entry.ingestResponse },
+      }))
+      return { status: 200, body: { data } }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sources/:id/test-signature',
+    operationId: 'testSignature',
+    tag: 'Sources',
+    summary: 'Tell whether a request would be accepted, and if not, why',
+    description: 'Runs what ingest runs, at `now` if it is given. Nothing is stored.',
+    permission: { resource: 'sources', level: 'write' },
+    scope: 'reach',
+    params: { id: 'src' },
+    query: noQuery,
+    body: TestSignature,
+    responses: { 200: Diagnosis },
+    errors: ['RATE_LIMITED'],
+    async handle({ deps, reach, params, body }) {
+      const source =
+        (await findSource(deps.db, reach, params.id)) ?? refuseMissing('src', params.id)
+      const taken = deps.signatureTests.take(source.id, deps.clock.now())
+      if (taken !== undefined) {
+        refuse('RATE_LIMITED', 'Too many signature tests of this source', taken)
+      }
+      const nowMs = body.now ?? deps.clock.now()
+      const config = VerifierConfig.parse(source.verifier)
+      const { current, previous, members } = openSourceSecrets(deps.keyring, source.secrets)
+      const isOverlap = (source.previousSecretExpiresAt?.getTime() ?? 0) > deps.clock.now()
+      const slots = { current, members, previous: isOverlap ? previous : undefined }
+      const compiled = compileVerifier(config, slots)
+      const url = body.url ?? `${deps.ingestUrl}/${source.maskId}`
+      const verdict = await verifyWithKeys(compiled, requestOf(body, url), nowMs, deps.keys)
+      return {
+        status: 200,
+        body: {
+          valid: verdict.kind === 'valid',
+          reason: verdict.kind === 'rejected' ? verdict.reason : null,
+          verifiedWith: compiled.verifiedWith,
+          secret: verdict.kind === 'valid' ? verdict.slot : null,
+        },
+      }
+    },
+  }),
+]
+
+function requestOf(body: z.output<typeof TestSignature>, text: string): SignedRequest {
+  const url = new URL(text)
+  const pairs = Object.entries(body.headers).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  )
+  return {
+    method: body.method,
+    url: text,
+    path: url.pathname,
+    query: url.search.slice(1),
+    headers: lowerHeaders(pairs),
+    body:
+      body.bodyBase64 === undefined
+        ? Buffer.from(body.body ?? '')
+        : Buffer.from(body.bodyBase64, 'base64'),
+    remoteIp: '',
+  }
+}

@@ -1,0 +1,146 @@
+import type { z } from 'zod'
+
+import { timestamp } from '../core/clock.ts'
+import type { Attempt as AttemptRow } from '../core/db/attempts.ts'
+import { connectionNames } from '../core/db/connections.ts'
+import { deliveriesOfEvent, type Delivery as Row } from '../core/db/deliveries.ts'
+import { findDestinations, type Destination } from '../core/db/destinations.ts'
+import type { Event } from '../core/db/events.ts'
+import { findSource } from '../core/db/sources.ts'
+import { encodeId, timeOfId } from '../core/ids.ts'
+import { explain, type ExplainedDelivery } from '../core/verdict/explain.ts'
+import { attemptsWithHeaders, type SentDelivery } from './attempts.ts'
+import type { Deps } from './deps.ts'
+import { milliseconds, viewDelivery } from './shapes/delivery.ts'
+import { Outcomes, type Outcome, type Timeline } from './shapes/timeline.ts'
+
+/** Deliveries of one event that are shown, here and with the event. (decisions: Answers of actions) */
+export const SHOWN_DELIVERIES = 100
+
+type Shown = z.output<typeof Timeline>
+
+/** The journey of an event: what ingest measured, what matching said, every attempt, and what it comes to. */
+export async function timelineOf(deps: Deps, event: Event): Promise<Shown> {
+  const rows = await deliveriesOfEvent(deps.db, event, SHOWN_DELIVERIES)
+  const outcomes = outcomesOf(event, rows)
+  const [sent, destinations, names, source] = await Promise.all([
+    attemptsWithHeaders(deps, rows),
+    findDestinations(deps.db, [...new Set(rows.map(({ destinationId }) => destinationId))]),
+    connectionNames(deps.db, [...outcomes.keys()]),
+    findSource(deps.db, { ...event, projectId: undefined }, event.sourceId),
+  ])
+  const verdict = explain({
+    status: event.status,
+    rejectionReason: event.rejectionReason,
+    verifiedWith: event.verifiedWith,
+    sourceName: source?.name ?? encodeId('src', event.sourceId),
+    createdAtMs: timeOfId(event.id),
+    connections: [...outcomes.values()].map(({ connectionId, outcome, failedPart }) => ({
+      name: names.get(connectionId) ?? encodeId('con', connectionId),
+      outcome,
+      failedPart,
+    })),
+    deliveries: newestByConnection(rows).map((row) =>
+      explained(row, names, destinations.get(row.destinationId)),
+    ),
+  })
+  return {
+    verdict: {
+      cause: verdict.cause,
+      sentence: verdict.sentence,
+      since: timestamp(verdict.sinceMs),
+      nextAt: verdict.nextAtMs === null ? null : timestamp(verdict.nextAtMs),
+      action: verdict.action,
+    },
+    phases: phasesOf(event, sent),
+    connections: [...outcomes.values()].map(({ connectionId, ...rest }) => ({
+      connectionId: encodeId('con', connectionId),
+      ...rest,
+    })),
+    deliveries: sent.map(({ row, attempts }) => ({
+      ...viewDelivery(row),
+      attempts: attempts.map(({ shown }) => shown),
+    })),
+  }
+}
+
+/** Ingest writes down what it excluded; a connection that got a delivery of its own has that for its outcome. */
+function outcomesOf(event: Event, rows: readonly Row[]): Map<string, Outcome> {
+  const written = event.outcomes === null ? [] : Outcomes.parse(JSON.parse(event.outcomes))
+  const outcomes = new Map(written.map((outcome) => [outcome.connectionId, outcome]))
+  for (const { connectionId, trigger } of rows.toReversed()) {
+    if (connectionId !== null && trigger === 'ingest' && !outcomes.has(connectionId)) {
+      outcomes.set(connectionId, { connectionId, outcome: 'delivered_to' })
+    }
+  }
+  return outcomes
+}
+
+/** `rows` are the newest first. */
+function newestByConnection(rows: readonly Row[]): Row[] {
+  const newest = new Map<string, Row>()
+  for (const row of rows) {
+    const key = row.connectionId ?? row.id
+    if (!newest.has(key)) newest.set(key, row)
+  }
+  return [...newest.values()]
+}
+
+function explained(
+  row: Row,
+  names: ReadonlyMap<string, string>,
+  destination: Destination | undefined,
+): ExplainedDelivery {
+  const connectionId = row.connectionId ?? ''
+  return {
+    connectionName: names.get(connectionId) ?? 'a deleted connection',
+    status: row.status,
+    createdAtMs: timeOfId(row.id),
+    attemptCount: row.attemptCount,
+    maxAttempts: row.maxAttempts,
+    nextAttemptAtMs: row.nextAt?.getTime() ?? null,
+    throttledReason: row.throttledReason,
+    throttledAtMs: row.throttledAt?.getTime() ?? null,
+    lastError: row.lastError,
+    lastAttempt:
+      row.lastAttemptAt === null
+        ? null
+        : {
+            atMs: row.lastAttemptAt.getTime(),
+            responseStatus: row.lastResponseStatus,
+            errorCode: row.lastErrorCode,
+            durationMs: row.lastDurationMs,
+          },
+    completedAtMs: row.completedAt?.getTime() ?? null,
+    destination: destination && { ...destination, host: new URL(destination.url).host },
+  }
+}
+
+/** Verification and matching happen in memory before the event is stored; their times follow from their durations. */
+function phasesOf(event: Event, sent: readonly SentDelivery[]): Shown['phases'] {
+  const receivedMs = timeOfId(event.id)
+  const verifiedMs = receivedMs + event.verifiedUs / 1000
+  const matchedMs = verifiedMs + event.matchedUs / 1000
+  const starts = sent.flatMap(({ attempts }) => attempts.map(({ row }) => startOf(row)))
+  const phases: Shown['phases'] = [
+    { name: 'received', at: timestamp(receivedMs), durationMs: 0 },
+    {
+      name: 'verified',
+      at: timestamp(verifiedMs),
+      durationMs: milliseconds(event.verifiedUs / 1000),
+    },
+    { name: 'stored', at: timestamp(event.storedAt.getTime()), durationMs: null },
+  ]
+  if (event.status !== 'rejected') {
+    const durationMs = milliseconds(event.matchedUs / 1000)
+    phases.push({ name: 'matched', at: timestamp(matchedMs), durationMs })
+  }
+  if (starts.length > 0) {
+    phases.push({ name: 'dispatched', at: timestamp(Math.min(...starts)), durationMs: null })
+  }
+  return phases
+}
+
+function startOf(row: AttemptRow): number {
+  return row.startedAt.getTime()
+}

@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { encodeId } from '../../core/ids.ts'
+import { furnish } from '../seed.ts'
+import { startWorld, type World } from '../world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => await world[Symbol.asyncDispose]())
+
+interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+async function run(args: string[], env: Record<string, string> = {}): Promise<Ran> {
+  return await new Promise((resolve) => {
+    const options = { env: { PATH: process.env['PATH'], DATABASE_URL: world.databaseUrl, ...env } }
+    execFile(process.execPath, ['api/admin/main.ts', ...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
+async function json(...args: string[]) {
+  const ran = await run(args)
+  expect(ran.stderr).toBe('')
+  expect(ran.code).toBe(0)
+  return JSON.parse(ran.stdout)
+}
+
+test('organisations create makes an organisation with a default project and its partitions', async () => {
+  const made = await json('organisations', 'create', '--name', 'Acme', '--plan', 'scale')
+  expect(made).toEqual({
+    id: expect.stringMatching(/^org_/),
+    name: 'Acme',
+    plan: 'scale',
+    createdAt: expect.any(String),
+    defaultProjectId: expect.stringMatching(/^prj_/),
+  })
+  const { rows } = await world.pool.query(
+    `select count(*)::int as days from pg_class where relname ~ '^event_30_2'`,
+  )
+  expect(rows[0].days).toBeGreaterThan(10)
+  expect(await json('organisations', 'list')).toContainEqual(
+    expect.objectContaining({ id: made.id }),
+  )
+  const projects = await json('projects', 'list', '--organisation', made.id)
+  expect(projects).toMatchObject([{ id: made.defaultProjectId, isDefault: true }])
+  const changed = await json('organisations', 'set-plan', made.id, 'hobby')
+  expect(changed).toMatchObject({ id: made.id, plan: 'hobby' })
+})
+
+test('keys create prints a key that works; rescope and revoke act on the next request', async () => {
+  const organisation = ['--organisation', world.organisationId]
+  const made = await json(
+    'keys',
+    'create',
+    '--name',
+    'ci',
+    '--permission',
+    'sources=read',
+    '--permission',
+    'events=write',
+    ...organisation,
+    '--project',
+    world.projectId,
+    '--expires',
+    '2099-01-01T00:00:00Z',
+  )
+  expect(made).toMatchObject({
+    id: expect.stringMatching(/^key_/),
+    key: expect.stringMatching(/^pst_sk_[0-9A-Za-z]{43}$/),
+    name: 'ci',
+    projectId: world.projectId,
+    permissions: { sources: 'read', events: 'write' },
+    expiresAt: '2099-01-01T00:00:00.000Z',
+  })
+  const status = async (path: string): Promise<number> =>
+    (await world.api('GET', path, undefined, { key: made.key })).status
+  expect(await status('/v1/sources')).toBe(200)
+  expect(await status('/v1/connections')).toBe(403)
+  await json('keys', 'rescope', made.id, '--permission', 'connections=read')
+  expect(await status('/v1/sources')).toBe(403)
+  expect(await status('/v1/connections')).toBe(200)
+  const revoked = await json('keys', 'revoke', made.id)
+  expect(revoked.revokedAt).not.toBeNull()
+  expect(await status('/v1/connections')).toBe(401)
+  const list = await json('keys', 'list', ...organisation)
+  expect(list).toContainEqual(expect.objectContaining({ id: made.id }))
+  expect(JSON.stringify(list)).not.toContain(made.key)
+  const unscoped = await json('keys', 'create', '--name', 'u', '--unscoped', ...organisation)
+  expect(unscoped.permissions).toBeNull()
+})
+
+test('sources set-rate-limit changes what the API shows read-only', async () => {
+  const { sourceId } = await furnish(world, 'limited')
+  await json('sources', 'set-rate-limit', sourceId, '25')
+  expect((await world.api('GET', `/v1/sources/${sourceId}`)).body.rateLimit).toBe(25)
+})
+
+test('what is not understood is exit code 2, one line, and touches nothing', async () => {
+  const before = await json('organisations', 'list')
+  for (const args of [['organisations', 'create'], ['--surprise']]) {
+    const ran = await run(args)
+    expect(ran, args.join(' ')).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr.trim().split('\n')).toHaveLength(1)
+  }
+  expect(await json('organisations', 'list')).toEqual(before)
+})
+
+test('what is refused is exit code 1 with its reason', async () => {
+  const unknown = encodeId('key', '00000000-0000-7000-8000-000000000000')
+  const organisation = ['--organisation', world.organisationId]
+  for (const [args, reason] of [
+    [['keys', 'revoke', unknown], 'Cannot find API key'],
+    [
+      ['keys', 'create', '--name', 'x', '--permission', 'sources=none', ...organisation],
+      'permission',
+    ],
+    [
+      [
+        'keys',
+        'create',
+        '--name',
+        'x',
+        '--unscoped',
+        '--expires',
+        '2001-01-01T00:00:00Z',
+        ...organisation,
+      ],
+      'expires',
+    ],
+  ] as const) {
+    const ran = await run([...args])
+    expect(ran, args.join(' ')).toMatchObject({ code: 1, stdout: '' })
+    expect(ran.stderr).toContain(reason)
+  }
+  const away = await run(['organisations', 'list'], { DATABASE_URL: '', DATA_DIR: '/nonexistent' })
+  expect(away).toMatchObject({ code: 1, stderr: expect.stringContaining('DATABASE_URL') })
+})
+
+test('the database of a standalone installation is found through DATA_DIR; help teaches', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-admin-'))
+  try {
+    const file = join(directory, 'standalone.json')
+    writeFileSync(file, JSON.stringify({ databaseUrl: world.databaseUrl, pid: 1 }))
+    const ran = await run(['organisations', 'list'], { DATABASE_URL: '', DATA_DIR: directory })
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toContain(world.organisationId)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+  const help = await run(['--help'])
+  expect(help.code).toBe(0)
+  for (const word of [
+    'keys create',
+    'organisations set-plan',
+    'DATA_DIR',
+    'sources set-rate-limit',
+  ]) {
+    expect(help.stdout).toContain(word)
+  }
+})

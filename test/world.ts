@@ -1,0 +1,300 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+import type { FastifyInstance } from 'fastify'
+import pg from 'pg'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { inject } from 'vitest'
+
+import { buildApp } from '../api/app.ts'
+import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
+import { ShortLimit } from '../api/short-limit.ts'
+import { changePlan, createKey, createOrganisation, type Tenancy } from '../api/tenancy.ts'
+import type { Clock } from '../core/clock.ts'
+import { openDb, openPool, type Db } from '../core/db/db.ts'
+import { migrate } from '../core/db/migrate.ts'
+import { ensurePartitions } from '../core/db/partitions.ts'
+import { openEgress } from '../core/egress/egress.ts'
+import { decodeId, encodeId } from '../core/ids.ts'
+import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
+import type { Keyring } from '../core/secrets/sealed.ts'
+import { openNats, type NatsConnection } from '../core/stream/nats.ts'
+import { KeyStore } from '../core/verify/keys.ts'
+
+const KEY_PREFIX = 'pst'
+
+/** The address that ingest would have; a world that runs ingest passes its own. */
+const INGEST_URL = 'http://ingest.test'
+const POOL_MAX = 5
+
+/** Everything a key can be given. */
+export const EVERYTHING = Object.fromEntries(
+  RESOURCES.map((resource) => [resource, 'write']),
+) as Permissions
+
+interface ShiftableClock extends Clock {
+  /** Moves every later answer of `now` ahead. */
+  advance(ms: number): void
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  /** Parsed JSON; undefined when there is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  body: any
+}
+
+export interface CallOptions {
+  /** Null sends none. */
+  key?: string | null
+  headers?: Record<string, string>
+}
+
+export interface Tenant {
+  organisationId: string
+  projectId: string
+  /** With Read and write on everything. */
+  key: string
+}
+
+/** A database, NATS, a clock and the management API of their own, with one organisation. */
+export interface World extends Tenant, AsyncDisposable {
+  db: Db
+  pool: pg.Pool
+  databaseUrl: string
+  natsUrl: string
+  nats: NatsConnection
+  clock: ShiftableClock
+  keyring: Keyring
+  /** What the API was built of, to build another beside it. */
+  deps: Deps
+  app: FastifyInstance
+  apiUrl: string
+  api(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>
+  createKey(
+    permissions: Permissions | null,
+    options?: { projectId?: string; expiresAt?: Date },
+  ): Promise<{ id: string; key: string }>
+  createTenant(plan?: 'hobby' | 'launch' | 'scale' | 'enterprise'): Promise<Tenant>
+}
+
+export interface WorldOptions {
+  plan?: 'hobby' | 'launch' | 'scale' | 'enterprise'
+  requestsPerMinute?: number
+  allowCidrs?: readonly string[]
+  ingestUrl?: string
+}
+
+/** Names are TypeIDs as clients see them. Disposing of a world drops its database. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const stack = new AsyncDisposableStack()
+  const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
+  const databaseUrl = await cloneDatabase(stack)
+  const pool = openPool({ url: databaseUrl, max: POOL_MAX, log })
+  const db = stack.use(openDb(pool))
+  const natsUrl = inject('natsUrl')
+  const nats = await openNats(natsUrl, 'test', log)
+  stack.defer(async () => await nats.close())
+  const clock = shiftableClock()
+  const keyring: Keyring = new Map([['0', randomBytes(32)]])
+  const egress = stack.use(openEgress(options.allowCidrs ?? ['127.0.0.0/8']))
+  const deps: Deps = {
+    db,
+    nats,
+    clock,
+    keyring,
+    log,
+    registry: new Registry(),
+    keyPrefix: KEY_PREFIX,
+    ingestUrl: options.ingestUrl ?? INGEST_URL,
+    requestsPerMinute: options.requestsPerMinute ?? 100_000,
+    egress,
+    keys: new KeyStore(egress.dispatcher),
+    signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
+  }
+  const app = stack.use(buildApp(deps))
+  const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+  const tenancy: Tenancy = { db, clock, actor: 'test' }
+  const tenant = await makeTenant(tenancy, options.plan ?? 'enterprise')
+  return {
+    ...tenant,
+    db,
+    pool,
+    databaseUrl,
+    natsUrl,
+    nats,
+    clock,
+    keyring,
+    deps,
+    app,
+    apiUrl,
+    api: async (method, path, body, { key = tenant.key, headers = {} } = {}) =>
+      await call(`${apiUrl}${path}`, method, body, {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...headers,
+      }),
+    createKey: async (permissions, { projectId, expiresAt } = {}) =>
+      await makeKey(tenancy, {
+        organisationId: tenant.organisationId,
+        permissions,
+        projectId: projectId ?? null,
+        expiresAt: expiresAt ?? null,
+      }),
+    createTenant: async (plan = 'enterprise') => await makeTenant(tenancy, plan),
+    [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
+  }
+}
+
+/** A text goes out as it is, everything else as JSON. */
+async function call(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  const response = await fetch(url, {
+    method,
+    headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(text !== undefined && { body: text }),
+  })
+  const answer = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: answer === '' ? undefined : JSON.parse(answer),
+  }
+}
+
+async function makeTenant(
+  tenancy: Tenancy,
+  plan: 'hobby' | 'launch' | 'scale' | 'enterprise',
+): Promise<Tenant> {
+  const made = await createOrganisation(tenancy, { name: 'Test', plan })
+  if (plan !== made.organisation.plan) await changePlan(tenancy, made.organisation.id, plan)
+  const organisationId = encodeId('org', made.organisation.id)
+  const { key } = await makeKey(tenancy, {
+    organisationId,
+    permissions: EVERYTHING,
+    projectId: null,
+    expiresAt: null,
+  })
+  return { organisationId, projectId: encodeId('prj', made.defaultProjectId), key }
+}
+
+async function makeKey(
+  tenancy: Tenancy,
+  wish: {
+    organisationId: string
+    permissions: Permissions | null
+    projectId: string | null
+    expiresAt: Date | null
+  },
+): Promise<{ id: string; key: string }> {
+  const { key, text } = await createKey(tenancy, {
+    ...wish,
+    organisationId: decodeId('org', wish.organisationId) ?? '',
+    projectId: wish.projectId === null ? null : (decodeId('prj', wish.projectId) ?? ''),
+    name: 'test',
+    keyPrefix: KEY_PREFIX,
+  })
+  return { id: encodeId('key', key.id), key: text }
+}
+
+function shiftableClock(): ShiftableClock {
+  let shiftMs = 0
+  return {
+    now: () => Date.now() + shiftMs,
+    advance: (ms) => {
+      shiftMs += ms
+    },
+  }
+}
+
+const SCHEMA_FILES = ['0001-relay.ts', 'index.ts'].map(
+  (name) => new URL(`../core/db/migrations/${name}`, import.meta.url),
+)
+
+/** Test processes that need the template at once make it once. */
+const TEMPLATE_LOCK = 7_058_613
+
+/** A copy of a migrated database, dropped with the stack: ten times faster than migrating. */
+async function cloneDatabase(stack: AsyncDisposableStack): Promise<string> {
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+  await admin.connect()
+  try {
+    const template = await ensureTemplate(admin)
+    const name = `postern_test_${randomBytes(6).toString('hex')}`
+    await admin.query(`create database ${name} template ${template} strategy file_copy`)
+    stack.defer(async () => await dropDatabase(name))
+    return urlOf(name)
+  } finally {
+    await admin.end()
+  }
+}
+
+async function ensureTemplate(admin: pg.Client): Promise<string> {
+  const digest = createHash('sha256')
+  for (const file of SCHEMA_FILES) digest.update(readFileSync(file))
+  // Partitions are made for the days around today.
+  digest.update(new Date().toISOString().slice(0, 10))
+  const template = `postern_template_${digest.digest('hex').slice(0, 16)}`
+  await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK])
+  try {
+    const { rowCount } = await admin.query('select from pg_database where datname = $1', [template])
+    if (rowCount === 0) await makeTemplate(admin, template)
+  } finally {
+    await admin.query('select pg_advisory_unlock($1)', [TEMPLATE_LOCK])
+  }
+  return template
+}
+
+/** Under another name until it is complete. */
+async function makeTemplate(admin: pg.Client, template: string): Promise<void> {
+  const draft = `${template}_draft`
+  await admin.query(`drop database if exists ${draft} with (force)`)
+  await admin.query(`create database ${draft}`)
+  const log = pino({ level: 'silent' })
+  {
+    await using db = openDb(openPool({ url: urlOf(draft), max: 2, log }))
+    await migrate(db, Date.now())
+    // The days of the classes that tests live in; an organisation of another class makes its own.
+    await makePartitions(db)
+  }
+  await admin.query(`alter database ${draft} rename to ${template}`)
+}
+
+async function makePartitions(db: Db): Promise<void> {
+  const now = new Date()
+  const organisation = {
+    id: '00000000-0000-7000-8000-000000000000',
+    name: 'template',
+    plan: 'enterprise',
+    overrides: '{}',
+    retention_class: 90,
+    created_at: now,
+    updated_at: now,
+  }
+  await db.insertInto('organisation').values(organisation).execute()
+  await ensurePartitions(db, now.getTime())
+  await db.deleteFrom('organisation').execute()
+  await db.deleteFrom('config_change').execute()
+}
+
+async function dropDatabase(name: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+  await admin.connect()
+  try {
+    await admin.query(`drop database if exists ${name} with (force)`)
+  } finally {
+    await admin.end()
+  }
+}
+
+function urlOf(name: string): string {
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${name}`
+  return url.href
+}
