@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const DRAIN_LOOK_MS = 2
+
 export interface BatcherOptions {
   /** Items of one write, and bytes in it. */
   itemsMax: number
@@ -58,14 +62,14 @@ export class Batcher<T, R extends object | true> {
 
   /** Resolves when nothing is queued or under way. */
   async drain(): Promise<void> {
-    while (this.#busyLanes > 0) await nextTurn()
+    while (this.#busyLanes > 0) await sleep(DRAIN_LOOK_MS)
   }
 
   async #run(): Promise<void> {
     this.#busyLanes++
     // The rest of this turn of the loop may bring more items: they join this batch instead of waiting for the next.
     if (this.#options.windowMs === 0) await nextTurn()
-    else await new Promise((resolve) => setTimeout(resolve, this.#options.windowMs))
+    else await sleep(this.#options.windowMs)
     while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch())
     this.#busyLanes--
   }

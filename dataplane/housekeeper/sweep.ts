@@ -12,7 +12,7 @@ import {
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced } from '../../core/plans/plans.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import {
   DELIVERY_CONSUMER,
   DELIVERY_STREAM,
@@ -50,7 +50,7 @@ export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
     if (overdue.length > 0) {
       const moved = await moveToWaiting(deps.pool, overdue, nowMs)
       if (moved > 0) deps.log.info({ moved }, 'Dispatching lost deliveries again')
-      if (!deps.nats.isClosed()) deps.nats.publish(WAITING_DUE)
+      if (isConnected(deps.nats)) deps.nats.publish(WAITING_DUE)
     }
     if (found.watermark !== watermark) await writeWatermark(deps.db, found.watermark)
     if (found.watermark === watermark || overdue.length < SWEEP_BATCH) return

@@ -4,8 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Quota } from '../../core/db/store-capped-events.ts'
 import type { NewEvent } from '../../core/db/store-events.ts'
 import { monthOf } from '../../core/db/usage.ts'
-import { encodeId, newIdBytes, uuidOfBytes } from '../../core/ids.ts'
-import { LEASE_MS } from '../../core/limits.ts'
+import { encodeId, uuidOfBytes } from '../../core/ids.ts'
 import type { Matchable } from '../../core/match/filter.ts'
 import { cleanText, parsePayload, parseQuery } from '../../core/match/payload.ts'
 import { dedupeKey, readSelector } from '../../core/match/selector.ts'
@@ -51,8 +50,8 @@ export async function acceptEvent(deps: AcceptDeps, received: Received): Promise
   switch (result.kind) {
     case 'stored':
       deps.noteEvent(source)
-      dispatch(deps, source, event, routing)
-      return stored(source.response, encodeId('evt', event.id))
+      dispatch(deps, source, result.event, routing)
+      return stored(source.response, encodeId('evt', result.event.id))
     case 'duplicate':
       return duplicate(source.response)
     case 'over_quota':
@@ -71,9 +70,9 @@ export async function keepRejected(
   deps: AcceptDeps,
   received: Received,
   reason: RejectionReason,
-): Promise<string> {
+): Promise<void> {
   const event: Incoming = {
-    ...commonOf(deps, received),
+    ...commonOf(received),
     status: 'rejected',
     eventType: null,
     dedupeKey: null,
@@ -84,7 +83,6 @@ export async function keepRejected(
     quota: null,
   }
   await deps.store.add(event, received.body.length)
-  return encodeId('evt', event.id)
 }
 
 function matchableOf({ source, request, body }: Received): Matchable {
@@ -112,7 +110,7 @@ function eventOf(
   const nowMs = deps.clock.now()
   const keys = source.idempotencyKeys.map((selector) => readSelector(selector, matchable))
   return {
-    ...commonOf(deps, received),
+    ...commonOf(received),
     status: routing.status,
     eventType: matchable.eventType,
     dedupeKey: dedupeKey(keys) ?? null,
@@ -120,7 +118,6 @@ function eventOf(
     outcomes: routing.outcomes,
     matchedUs: Math.round((performance.now() - verifiedAt) * 1_000),
     deliveries: routing.connections.map((connection) => ({
-      id: newIdBytes(nowMs),
       connectionId: connection.id,
       destinationId: connection.destinationId,
       maxAttempts: connection.maxAttempts,
@@ -135,20 +132,21 @@ function quotaOf(limit: number, nowMs: number): Quota {
 }
 
 type Common = Omit<
-  NewEvent,
-  'status' | 'eventType' | 'dedupeKey' | 'rejectionReason' | 'outcomes' | 'matchedUs' | 'deliveries'
+  Incoming,
+  | 'quota'
+  | 'status'
+  | 'eventType'
+  | 'dedupeKey'
+  | 'rejectionReason'
+  | 'outcomes'
+  | 'matchedUs'
+  | 'deliveries'
 >
 
-function commonOf(
-  deps: AcceptDeps,
-  { source, request, body, startedAt, verifiedAt }: Received,
-): Common {
+function commonOf({ source, request, body, startedAt, verifiedAt }: Received): Common {
   const { headers, query } = maskSecrets(source, request)
-  const nowMs = deps.clock.now()
   return {
     class: source.retentionClass,
-    id: newIdBytes(nowMs),
-    leaseUntilMs: nowMs + LEASE_MS,
     organisationId: source.organisationId,
     projectId: source.projectId,
     sourceId: source.id,
@@ -168,7 +166,7 @@ function commonOf(
 function dispatch(
   deps: AcceptDeps,
   source: IngestSource,
-  event: Incoming,
+  event: NewEvent,
   { connections }: Routing,
 ): void {
   if (connections.length === 0) return

@@ -19,6 +19,8 @@ import type { IngestSource, Sources } from './sources.ts'
 export interface HandleDeps extends AcceptDeps {
   clock: Clock
   log: Logger
+  /** One line a request. */
+  lines: Logger
   sources: Sources
   limits: IngestLimits
   rejections: Rejections
@@ -93,9 +95,11 @@ async function verified(
   passing: Passing,
   signed: SignedRequest,
 ): Promise<Answer> {
-  const { source } = passing
+  const { source, request } = passing
+  const startedAt = performance.now()
   const verdict = await verdictOf(deps, source, signed)
-  const received: Received = { ...passing, body: signed.body, verifiedAt: performance.now() }
+  const verifiedAt = performance.now()
+  const received: Received = { source, request, body: signed.body, startedAt, verifiedAt }
   if (verdict.kind !== 'valid') {
     const reason = verdict.kind === 'rejected' ? verdict.reason : 'verifier_misconfigured'
     await reject(deps, received, reason)
@@ -180,7 +184,7 @@ function closing(answer: Answer): Answer {
 }
 
 function report(deps: HandleDeps, { source, request, startedAt }: Passing, answer: Answer): void {
-  deps.log.info(
+  deps.lines.info(
     {
       sourceId: encodeId('src', source.id),
       eventId: answer.headers['postern-event-id'],

@@ -7,7 +7,7 @@ import type { Db, Pool } from '../../core/db/db.ts'
 import { writeActivity, type SourceActivity } from '../../core/db/ingest-sources.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes.ts'
 import { newId } from '../../core/ids.ts'
-import type { Logger } from '../../core/log.ts'
+import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
@@ -68,6 +68,7 @@ export async function openIngest(
     {
       clock,
       log,
+      lines: withoutRedaction(log),
       sources,
       store,
       publisher,

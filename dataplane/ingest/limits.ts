@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import type { Logger } from '../../core/log.ts'
 import { admit, spend, type Admission, type IngestState } from '../../core/pacing/ingest-limit.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import { INGEST_COUNTS } from '../../core/stream/subjects.ts'
 
 /** How often ingest processes tell each other what they took: 1 % of the time over which a limit must hold. */
@@ -82,7 +82,7 @@ export class IngestLimits implements Disposable {
       limit.taken = 0
     }
     const { nats, processId } = this.#deps
-    if (counts.length > 0 && !nats.isClosed()) {
+    if (counts.length > 0 && isConnected(nats)) {
       nats.publish(INGEST_COUNTS, JSON.stringify({ from: processId, counts }))
     }
   }

@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 
 /** Messages whose acknowledgement is awaited. The server queues what it cannot store in time without any bound. */
 const WINDOW = 1_024
@@ -22,7 +22,6 @@ export class Publisher {
   readonly #pending = new Map<number, number>()
   readonly #queue: { subject: string; data: Buffer }[] = []
   readonly #expiry: NodeJS.Timeout
-  #isConnected = true
   #next = 0
   /** Messages given up: left to the sweeper. */
   dropped = 0
@@ -36,11 +35,11 @@ export class Publisher {
       },
     })
     this.#expiry = setInterval(() => this.#expire(), ACK_TIMEOUT_MS / 5).unref()
-    void this.#followStatus()
   }
 
   publish(subject: string, data: Buffer): void {
-    if (!this.#isConnected || this.#queue.length >= QUEUE_MAX) this.dropped++
+    // While disconnected the client would keep messages in memory without bound, to send them when they are stale.
+    if (!isConnected(this.#nats) || this.#queue.length >= QUEUE_MAX) this.dropped++
     else if (this.#pending.size >= WINDOW) this.#queue.push({ subject, data })
     else this.#send(subject, data)
   }
@@ -78,17 +77,5 @@ export class Publisher {
       this.dropped++
     }
     this.#drain()
-  }
-
-  /** While disconnected the client would keep messages in memory without bound, to send them when they are stale. */
-  async #followStatus(): Promise<void> {
-    for await (const { type } of this.#nats.status()) {
-      if (type === 'disconnect') {
-        this.#isConnected = false
-        this.dropped += this.#queue.length
-        this.#queue.length = 0
-      }
-      if (type === 'reconnect') this.#isConnected = true
-    }
   }
 }

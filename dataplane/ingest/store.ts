@@ -2,12 +2,19 @@ import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
 import { isDataFault, isPassing } from '../../core/db/failures.ts'
 import { storeCappedEvents, type Quota, type Stored } from '../../core/db/store-capped-events.ts'
-import { storeEvents, type NewEvent } from '../../core/db/store-events.ts'
-import { uuidOfBytes } from '../../core/ids.ts'
+import { storeEvents, type NewDelivery, type NewEvent } from '../../core/db/store-events.ts'
+import { newIdBytes, uuidOfBytes } from '../../core/ids.ts'
+import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 
-/** An event to store, with the quota of its organisation when that is hard-capped. */
-export type Incoming = NewEvent & { quota: Quota | null }
+/** An event to store. It gets its ids and its lease when its batch goes out, however long it waited for a lane. */
+export type Incoming = Omit<NewEvent, 'id' | 'leaseUntilMs' | 'deliveries'> & {
+  deliveries: readonly Omit<NewDelivery, 'id'>[]
+  /** Of its organisation, when that is hard-capped. */
+  quota: Quota | null
+}
+
+type Stamped = NewEvent & { quota: Quota | null }
 
 /** `failed` is an event that PostgreSQL refused by itself, after its neighbours were stored without it. */
 export type StoreResult = Stored | { kind: 'failed' }
@@ -21,18 +28,18 @@ export function openStore(deps: {
   clock: Clock
   log: Logger
 }): (events: Incoming[]) => Promise<StoreResult[]> {
-  const write = async (events: readonly Incoming[]): Promise<StoreResult[]> => {
+  const write = async (events: readonly Stamped[]): Promise<StoreResult[]> => {
     const nowMs = deps.clock.now()
     if (events.every((event) => event.quota === null)) {
       const stored = await storeEvents(deps.pool, events, { nowMs })
-      return events.map((event) => ({
-        kind: stored.has(uuidOfBytes(event.id)) ? 'stored' : 'duplicate',
-      }))
+      return events.map((event) =>
+        stored.has(uuidOfBytes(event.id)) ? { kind: 'stored', event } : { kind: 'duplicate' },
+      )
     }
     return await storeCappedEvents(deps.pool, events.map(withQuota), nowMs)
   }
 
-  const storeBatch = async (events: readonly Incoming[]): Promise<StoreResult[]> => {
+  const storeBatch = async (events: readonly Stamped[]): Promise<StoreResult[]> => {
     try {
       return await retried(() => write(events))
     } catch (error) {
@@ -50,11 +57,12 @@ export function openStore(deps: {
     }
   }
 
-  return async (events) => {
+  return async (incoming) => {
+    const events = stamp(incoming, deps.clock.now())
     const capped = events.filter((event) => event.quota !== null)
     if (capped.length === 0 || capped.length === events.length) return await storeBatch(events)
     const free = events.filter((event) => event.quota === null)
-    const results = new Map<Incoming, StoreResult>()
+    const results = new Map<Stamped, StoreResult>()
     for (const group of [free, capped]) {
       // One group may be committed when the other fails: each event gets the answer that is true of it.
       const stored = await storeBatch(group).catch((err: unknown) => {
@@ -69,7 +77,17 @@ export function openStore(deps: {
   }
 }
 
-function withQuota(event: Incoming): Incoming & { quota: Quota } {
+/** Ids are made as late as can be: readers of new events allow them milliseconds between being made and being seen. */
+function stamp(incoming: readonly Incoming[], nowMs: number): Stamped[] {
+  return incoming.map((event) => ({
+    ...event,
+    id: newIdBytes(nowMs),
+    leaseUntilMs: nowMs + LEASE_MS,
+    deliveries: event.deliveries.map((delivery) => ({ ...delivery, id: newIdBytes(nowMs) })),
+  }))
+}
+
+function withQuota(event: Stamped): Stamped & { quota: Quota } {
   if (event.quota === null) throw new Error('Cannot count an event without a quota')
   return { ...event, quota: event.quota }
 }

@@ -37,7 +37,7 @@ export class AccessTokens {
 
   /** Rejects when the token endpoint does not hand one over. */
   get(credentials: ClientCredentials): Promise<string> {
-    const key = createHash('sha256').update(JSON.stringify(credentials)).digest('base64')
+    const key = keyOf(credentials)
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.untilMs > this.#deps.clock.now()) return kept.token
     const fetching = this.#fetch(credentials)
@@ -54,6 +54,11 @@ export class AccessTokens {
       })
       .catch(() => this.#kept.delete(key))
     return entry.token
+  }
+
+  /** The destination refused the token: it may have been revoked before its time. */
+  forget(credentials: ClientCredentials): void {
+    this.#kept.delete(keyOf(credentials))
   }
 
   async #fetch(credentials: ClientCredentials): Promise<{ token: string; untilMs: number }> {
@@ -80,6 +85,10 @@ export class AccessTokens {
     const lifeMs = Math.min((seconds ?? LIFE_MS_DEFAULT / 1_000) * 1_000, LIFE_MS_MAX)
     return { token, untilMs: this.#deps.clock.now() + Math.max(lifeMs - EARLY_MS, lifeMs / 2) }
   }
+}
+
+function keyOf(credentials: ClientCredentials): string {
+  return createHash('sha256').update(JSON.stringify(credentials)).digest('base64')
 }
 
 async function readAtMost(

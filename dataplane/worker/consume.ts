@@ -34,7 +34,10 @@ export interface ConsumeDeps {
 /** Takes deliveries from the stream until aborted. */
 export async function consumeDeliveries(deps: ConsumeDeps, signal: AbortSignal): Promise<void> {
   const consumer = await jetstream(deps.nats).consumers.get(DELIVERY_STREAM, DELIVERY_CONSUMER)
-  const messages = await consumer.consume({ max_messages: PULL_AHEAD })
+  const messages = await consumer.consume({
+    max_messages: PULL_AHEAD,
+    abort_on_missing_resource: true,
+  })
   const stop = (): void => messages.stop()
   signal.addEventListener('abort', stop, { once: true })
   try {

@@ -5,7 +5,7 @@ import { markInFlight } from '../../core/db/waiting.ts'
 import { deliveryHeaders } from '../../core/delivery/headers.ts'
 import { planRetry, type RetryPlan } from '../../core/delivery/retry.ts'
 import { sign } from '../../core/delivery/signature.ts'
-import { encodeId, newId, timeOfId } from '../../core/ids.ts'
+import { encodeId, newId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -22,6 +22,8 @@ export interface DeliverDeps {
   pool: Pool
   clock: Clock
   log: Logger
+  /** One line an attempt. */
+  lines: Logger
   dispatcher: GuardedDispatcher
   tokens: AccessTokens
   results: Results
@@ -73,7 +75,7 @@ export async function deliver(
 async function record(deps: DeliverDeps, work: Work, result: DeliveryResult): Promise<void> {
   const { attempt } = result
   deps.count(attempt.outcome, attempt.durationMs)
-  deps.log.info(
+  deps.lines.info(
     {
       deliveryId: encodeId('dlv', work.deliveryId),
       eventId: work.eventId === null ? null : encodeId('evt', work.eventId),
@@ -111,7 +113,7 @@ async function respond(deps: DeliverDeps, sending: Sending): Promise<AttemptResp
       return notSent(errorCodeOf(error))
     }
   }
-  return await sendAttempt(deps.dispatcher, {
+  const response = await sendAttempt(deps.dispatcher, {
     origin: destination.origin,
     path: destination.path,
     method: destination.method,
@@ -119,6 +121,10 @@ async function respond(deps: DeliverDeps, sending: Sending): Promise<AttemptResp
     body: work.event.body,
     timeoutMs: destination.timeoutMs,
   })
+  if (response.status === 401 && destination.oauth2 !== null) {
+    deps.tokens.forget(destination.oauth2)
+  }
+  return response
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
@@ -157,6 +163,7 @@ function planAfter(
   destination: Destination,
   response: AttemptResponse,
 ): RetryPlan {
+  const nowMs = deps.clock.now()
   const isAnswer = response.error === 'bad_response'
   return planRetry({
     policy: destination.retryPolicy,
@@ -166,8 +173,8 @@ function planAfter(
     retryAfter: response.headers.find(([name]) => name === 'retry-after')?.[1] ?? null,
     attemptCount: work.attemptCount + (isOutsideBudget(work) ? 0 : 1),
     attemptNumber: work.attemptNumber + 1,
-    firstAttemptAtMs: timeOfId(work.deliveryId),
-    nowMs: deps.clock.now(),
+    firstAttemptAtMs: work.firstAttemptAtMs ?? nowMs,
+    nowMs,
     random: deps.random(),
   })
 }

@@ -21,6 +21,7 @@ export interface Work {
   attemptNumber: number
   maxAttempts: number
   throttledAtMs: number | null
+  firstAttemptAtMs: number | null
   /** It has a row in delivery_waiting. */
   isWaiting: boolean
   /** Its connection is gone: it is cancelled instead of sent. */
@@ -59,6 +60,7 @@ export function workOfMessage(
     attemptNumber: 0,
     maxAttempts: delivery.maxAttempts,
     throttledAtMs: null,
+    firstAttemptAtMs: null,
     isWaiting: false,
     isOrphan: false,
     event: {

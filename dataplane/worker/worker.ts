@@ -5,9 +5,10 @@ import { findEventBody } from '../../core/db/event-bodies.ts'
 import { claimDue, claimParked, parkedLanes, releaseClaims } from '../../core/db/waiting.ts'
 import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
 import { LEASE_MS, PARTITIONS } from '../../core/limits.ts'
-import type { Logger } from '../../core/log.ts'
+import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
+import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { WAITING_DUE } from '../../core/stream/subjects.ts'
 import { followConfig } from '../config-feed.ts'
@@ -35,7 +36,7 @@ const PARKED_SCAN_MS = 5_000
 const PACING_WRITE_MS = 1_000
 
 /** A worker that is told to stop finishes what it has in hand for this long, then gives the rest back. */
-const DRAIN_MS = 10_000
+const DRAIN_MS = 4_000
 
 const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, partition) => partition)
 
@@ -73,7 +74,7 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
       if (ownership.isHeld) await act()
     })
   const takeDue = async (): Promise<void> => {
-    for (let taken = DUE_BATCH; taken === DUE_BATCH && lanes.held < HELD_MAX;) {
+    for (let taken = DUE_BATCH; taken === DUE_BATCH && lanes.held + results.backlog() < HELD_MAX;) {
       const nowMs = clock.now()
       const claim = { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: DUE_BATCH, claimedBy: name }
       const claimed = await claimDue(pool, ALL_PARTITIONS, claim)
@@ -126,6 +127,7 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
     pool,
     clock,
     log,
+    lines: withoutRedaction(log),
     dispatcher,
     tokens,
     results,
@@ -184,6 +186,8 @@ async function consumeWhileHeld(
     if (!ownership.isHeld) lost.abort()
   }, 100)
   try {
+    // The server may have come back without its store.
+    await ensureDeliveryStream(deps.nats)
     await consumeDeliveries(
       {
         nats: deps.nats,
