@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { z } from 'zod'
+
+const Standalone = z.object({
+  apiUrl: z.string(),
+  ingestUrl: z.string(),
+  apiKey: z.string(),
+  databaseUrl: z.string(),
+  natsUrl: z.string(),
+  pid: z.number(),
+})
+
+const START_DEADLINE_MS = 120_000
+
+/** The relay as `npm start` runs it, on free ports with a data directory of its own. */
+export interface Installation extends AsyncDisposable {
+  apiUrl: string
+  databaseUrl: string
+  supervisorPid: number
+  call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
+}
+
+export async function startInstallation(): Promise<Installation> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const child = spawn(process.execPath, ['standalone/main.ts'], {
+    env: {
+      ...process.env,
+      DATA_DIR: dataDir,
+      API_PORT: '0',
+      INGEST_PORT: '0',
+      API_REQUESTS_PER_MINUTE: '1000000',
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const file = join(dataDir, 'standalone.json')
+  const deadline = performance.now() + START_DEADLINE_MS
+  while (!existsSync(file)) {
+    if (performance.now() > deadline || child.exitCode !== null) throw new Error('Cannot start')
+    await sleep(100)
+  }
+  const { apiUrl, apiKey, databaseUrl, pid } = Standalone.parse(
+    JSON.parse(readFileSync(file, 'utf8')),
+  )
+  return {
+    apiUrl,
+    databaseUrl,
+    supervisorPid: pid,
+    call: (method, path, body) => callApi(`${apiUrl}${path}`, apiKey, method, body),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function callApi(
+  url: string,
+  key: string,
+  method: string,
+  body: unknown,
+): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`)
+  return z.record(z.string(), z.unknown()).parse(text === '' ? {} : JSON.parse(text))
+}

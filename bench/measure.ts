@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { forEachPart, readUsage, type Part } from './processes.ts'
+import { Journal, openSink, Senders, type Target } from './traffic.ts'
+
+/** What one run of traffic came to. */
+export interface Run {
+  seconds: number
+  accepted: number
+  refused: number
+  delivered: number
+  duplicates: number
+  /** Milliseconds from the moment a request was due to its answer, sorted. */
+  toAnswer: number[]
+  /** From the answer, and from the moment it was due, to the arrival of its last delivery, sorted. */
+  answerToArrival: number[]
+  toArrival: number[]
+  cpuUsPerEvent: Record<Part, number>
+  rssMb: Record<Part, number>
+}
+
+export interface Traffic {
+  supervisorPid: number
+  target: Target
+  fanOut: number
+  connections: number
+  seconds: number
+  /** Events a second; undefined sends as fast as deliveries arrive, with `window` events under way. */
+  rate?: number
+  window?: number
+}
+
+const SETTLE_MS = 15_000
+
+/** The sink must be open before the destination is made: its address is part of the configuration. */
+export type Sink = Awaited<ReturnType<typeof openTrafficSink>>
+
+export async function openTrafficSink() {
+  const listeners = new Set<(number: number) => void>()
+  const sink = await openSink((number) => {
+    for (const listener of listeners) listener(number)
+  })
+  return { ...sink, listeners }
+}
+
+export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
+  const journal = new Journal()
+  const senders = new Senders(traffic.target)
+  await senders.open(traffic.connections)
+  const pace = traffic.rate === undefined ? unpaced(traffic) : paced(traffic.rate)
+  const arrive = (number: number): void => noteArrival(journal, number, traffic, pace)
+  sink.listeners.add(arrive)
+  const before = readUsage(traffic.supervisorPid)
+  const startedAt = performance.now()
+  const send = (dueAt: number): void => {
+    const number = journal.due.length
+    journal.due.push(dueAt)
+    senders.send(number, (isAccepted) => {
+      journal.answered[number] = performance.now()
+      if (isAccepted) journal.accepted++
+      else journal.refused++
+      if (!isAccepted) pace.done()
+    })
+  }
+  await pace.run(send, startedAt + traffic.seconds * 1_000)
+  const deadline = performance.now() + SETTLE_MS
+  const wanted = (): number => journal.accepted * traffic.fanOut
+  while (
+    (journal.answered.length < journal.due.length || journal.arrived < wanted()) &&
+    performance.now() < deadline
+  ) {
+    await sleep(5)
+  }
+  const endedAt = performance.now()
+  await sleep(50)
+  const after = readUsage(traffic.supervisorPid)
+  sink.listeners.delete(arrive)
+  senders.close()
+  return summarise(journal, (endedAt - startedAt) / 1_000, { before, after })
+}
+
+interface Pace {
+  /** Calls `send` with the moment at which each event is due. */
+  run(send: (dueAt: number) => void, until: number): Promise<void>
+  done(): void
+}
+
+/** Open loop: events are due evenly, whatever becomes of the earlier ones. */
+function paced(rate: number): Pace {
+  return {
+    async run(send, until) {
+      const intervalMs = 1_000 / rate
+      let dueAt = performance.now()
+      while (dueAt < until) {
+        const now = performance.now()
+        while (dueAt <= now && dueAt < until) {
+          send(dueAt)
+          dueAt += intervalMs
+        }
+        await sleep(Math.max(0, Math.min(dueAt - performance.now(), 1)))
+      }
+    },
+    done: () => undefined,
+  }
+}
+
+/** As fast as deliveries arrive: the rate that can be sustained, with no backlog hidden anywhere. */
+function unpaced({ window = 256 }: Traffic): Pace {
+  let underway = 0
+  let next: (() => void) | undefined
+  return {
+    async run(send, until) {
+      next = () => {
+        while (underway < window && performance.now() < until) {
+          underway++
+          send(performance.now())
+        }
+      }
+      next()
+      await sleep(until - performance.now())
+      next = undefined
+    },
+    done() {
+      underway--
+      next?.()
+    },
+  }
+}
+
+function noteArrival(journal: Journal, number: number, { fanOut }: Traffic, pace: Pace): void {
+  journal.arrived++
+  journal.arrivals[number] = (journal.arrivals[number] ?? 0) + 1
+  const count = journal.arrivals[number]
+  if (count > fanOut) journal.duplicates++
+  if (count !== fanOut) return
+  journal.delivered[number] = performance.now()
+  pace.done()
+}
+
+function summarise(
+  journal: Journal,
+  seconds: number,
+  usage: { before: ReturnType<typeof readUsage>; after: ReturnType<typeof readUsage> },
+): Run {
+  const { due, answered, delivered } = journal
+  const events = Math.max(1, journal.accepted)
+  return {
+    seconds,
+    accepted: journal.accepted,
+    refused: journal.refused,
+    delivered: journal.arrived,
+    duplicates: journal.duplicates,
+    toAnswer: spans(due, answered),
+    answerToArrival: spans(answered, delivered),
+    toArrival: spans(due, delivered),
+    cpuUsPerEvent: forEachPart(
+      (part) => (usage.after[part].cpuUs - usage.before[part].cpuUs) / events,
+    ),
+    rssMb: forEachPart((part) => usage.after[part].rssBytes / 1_048_576),
+  }
+}
+
+/** From one moment to another of each event that has both, sorted. */
+function spans(from: readonly number[], to: readonly number[]): number[] {
+  return to
+    .flatMap((at, number) => (from[number] === undefined ? [] : [at - from[number]]))
+    .toSorted((a, b) => a - b)
+}
+
+/** The value below which the given share of the sorted values lies. */
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  )
+}

@@ -1,0 +1,50 @@
+import { median, type Run } from './measure.ts'
+import { PARTS, readUsage } from './processes.ts'
+
+/** A figure beside what it must be. */
+export interface Row {
+  figure: string
+  must: string
+  measured: string
+  /** CPU per event of each part, or what else explains the figure. */
+  cpu: string
+}
+
+const RUNS = 3
+
+/** A warm-up that is not counted, then three runs. */
+export async function repeat(run: () => Promise<Run>): Promise<Run[]> {
+  await run()
+  const runs: Run[] = []
+  for (let n = 0; n < RUNS; n++) runs.push(await run())
+  for (const { accepted, delivered, refused } of runs) {
+    if (refused > 0 || delivered < accepted) {
+      throw new Error(`Of ${accepted} accepted, ${delivered} were delivered; ${refused} refused`)
+    }
+  }
+  return runs
+}
+
+/** Medians, in microseconds an event. */
+export function cpuOf(runs: readonly Run[]): string {
+  const parts = PARTS.map((part) => ({
+    part,
+    us: median(runs.map((run) => run.cpuUsPerEvent[part])),
+  }))
+  const total = parts.reduce((sum, { us }) => sum + us, 0)
+  const named = parts.filter(({ us }) => us >= 1).map(({ part, us }) => `${part} ${Math.round(us)}`)
+  return `${named.join(', ')}: ${Math.round(total)} us`
+}
+
+export function memoryOf(supervisorPid: number): string {
+  const usage = readUsage(supervisorPid)
+  return PARTS.map((part) => `${part} ${Math.round(usage[part].rssBytes / 1_048_576)} MB`).join(
+    ', ',
+  )
+}
+
+export function formatTable(rows: readonly Row[]): string {
+  const header = '| figure | must | measured (median) | CPU per event |\n|---|---|---|---|'
+  const lines = rows.map((row) => `| ${row.figure} | ${row.must} | ${row.measured} | ${row.cpu} |`)
+  return [header, ...lines].join('\n')
+}
