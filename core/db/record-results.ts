@@ -11,7 +11,7 @@ import {
 } from './binary-arrays.ts'
 
 /** What an attempt did, as it is kept. Durations are milliseconds. */
-export interface AttemptRecord {
+interface AttemptRecord {
   id: string
   number: number
   trigger: 'initial' | 'automatic' | 'manual' | 'bulk'
@@ -83,12 +83,12 @@ const RECORD_RESULTS = `
         then i.started_at + i.duration_ms * interval '1 millisecond' end
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
-    returning d.id
+    returning i.*
   ), waits as (
     insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
       attempt_trigger, next_at)
     select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, i.status, 'automatic', i.next_at
-    from input i join changed using (id) where i.next_at is not null
+    from changed i where i.next_at is not null
     on conflict (delivery_id) do update set
       status = excluded.status, attempt_trigger = 'automatic', next_at = excluded.next_at, claimed_by = null
   ), done as (
@@ -97,7 +97,7 @@ const RECORD_RESULTS = `
   ), failed as (
     insert into delivery_failed (delivery_id, class, project_id, error_code, response_status)
     select i.id, i.class, i.project_id, i.error_code, i.response_status
-    from input i join changed using (id) where i.status = 'failed'
+    from changed i where i.status = 'failed'
     on conflict (delivery_id) do update set
       error_code = excluded.error_code, response_status = excluded.response_status
   ), mended as (

@@ -95,12 +95,12 @@ const MOVE_TO_WAITING = `
   ), changed as (
     update delivery d set lease_until = null from input i
     where d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
-    returning d.id
+    returning i.*
   )
   insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
     attempt_trigger, next_at)
   select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, 'pending', 'initial', $8::timestamptz
-  from input i join changed using (id)
+  from changed i
   on conflict (delivery_id) do nothing`
 
 /** Makes overdue first attempts due now. Returns how many were still nobody's. */

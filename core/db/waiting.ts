@@ -162,13 +162,13 @@ const PARK = `
       last_error = coalesce(i.last_error, d.last_error)
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
-    returning d.id
+    returning i.*
   )
   insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
     attempt_trigger, next_at)
   select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, i.status,
     i.attempt_trigger, null
-  from input i join changed using (id)
+  from changed i
   on conflict (delivery_id) do update set status = excluded.status, next_at = null, claimed_by = null`
 
 /** Parks deliveries behind their lanes. A delivery that was cancelled or finished meanwhile is left alone. */
@@ -194,7 +194,7 @@ export async function park(pool: pg.Pool, rows: readonly Parked[]): Promise<void
 const MARK_IN_FLIGHT = `
   with changed as (
     update delivery d set status = 'in_flight', lease_until = null
-    where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled')
+    where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled', 'in_flight')
     returning d.class, d.id, d.project_id, d.destination_id
   )
   insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,

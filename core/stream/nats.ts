@@ -8,10 +8,16 @@ const RECONNECT_WAIT_MS = 250
 const PING_INTERVAL_MS = 5_000
 
 const disconnected = new WeakSet<NatsConnection>()
+const connectedAt = new WeakMap<NatsConnection, number>()
 
 /** False while the connection is being made anew: what is published then would wait in memory without bound. */
 export function isConnected(nats: NatsConnection): boolean {
   return !nats.isClosed() && !disconnected.has(nats)
+}
+
+/** How long the connection has been up since it was last made anew. */
+export function connectedMs(nats: NatsConnection): number {
+  return performance.now() - (connectedAt.get(nats) ?? 0)
 }
 
 /**
@@ -32,6 +38,7 @@ export async function openNats(url: string, name: string, log: Logger): Promise<
     pingInterval: PING_INTERVAL_MS,
     maxPingOut: 2,
   })
+  connectedAt.set(connection, performance.now())
   void logStatus(connection, log)
   return connection
 }
@@ -44,6 +51,7 @@ async function logStatus(connection: NatsConnection, log: Logger): Promise<void>
     }
     if (status.type === 'reconnect') {
       disconnected.delete(connection)
+      connectedAt.set(connection, performance.now())
       log.info('Reconnected to NATS')
     }
     if (status.type === 'error') log.warn({ err: status.error }, 'NATS refused an operation')

@@ -11,7 +11,7 @@ import { compileVerifier, verify } from './verify.ts'
 import { jsonOf, queryOf, viewOf, type View, walk } from './view.ts'
 
 /** What a provider's challenge is answered with. An answered handshake is no event. (spec: verifiers, section 5) */
-export interface HandshakeAnswer {
+interface HandshakeAnswer {
   status: number
   headers: Record<string, string>
   body: string

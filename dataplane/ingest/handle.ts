@@ -105,7 +105,7 @@ async function verified(
     await reject(deps, received, reason)
     return refusal('UNAUTHORIZED', 'Signature verification failed')
   }
-  const challenge = await deps.handshakes.after(source, signed)
+  const challenge = await deps.handshakes.after(source, signed, verdict.slot)
   return challenge ?? (await acceptEvent(deps, received))
 }
 

@@ -11,7 +11,7 @@ import {
   handshakeBefore,
   type HandshakeAction,
 } from '../../core/verify/handshake.ts'
-import type { SignedRequest } from '../../core/verify/request.ts'
+import type { SignedRequest, Slot } from '../../core/verify/request.ts'
 import { unavailable, type Answer } from './answer.ts'
 import type { IngestRequest } from './request.ts'
 import type { IngestSource } from './sources.ts'
@@ -52,11 +52,16 @@ export class Handshakes {
     return await this.#act(source, handshakeBefore(handshake, signed, config, secrets))
   }
 
-  /** A challenge inside a verified request; undefined when the request is an event. */
-  async after(source: IngestSource, signed: SignedRequest): Promise<Answer | undefined> {
+  /** A challenge inside a request that `verifiedBy` verified; undefined when the request is an event. */
+  async after(
+    source: IngestSource,
+    signed: SignedRequest,
+    verifiedBy: Slot | null,
+  ): Promise<Answer | undefined> {
     const { handshake, config, secrets } = source
     if (handshake === undefined || config === undefined) return undefined
-    return await this.#act(source, handshakeAfter(handshake, signed, config, secrets))
+    const known = verifiedBy === null ? secrets : { ...secrets, verifiedBy }
+    return await this.#act(source, handshakeAfter(handshake, signed, config, known))
   }
 
   async #act(

@@ -30,7 +30,7 @@ const pool = openPool({
   max: config.DATABASE_POOL_MAX,
   log,
   statementTimeoutMs: INGEST_STATEMENT_TIMEOUT_MS,
-  isHotPath: true,
+  hotPath: 'inserts',
 })
 await using db = openDb(pool)
 await using nats = await openNats(config.NATS_URL, 'ingest', log)

@@ -181,6 +181,7 @@ export function errorCodeOf(error: unknown): AttemptErrorCode {
   if (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/.test(code)) {
     return 'tls_error'
   }
-  if (code.startsWith('HPE_')) return 'connection_reset'
+  // What is no HTTP at all comes without a code.
+  if (code.startsWith('HPE_') || error.name === 'HTTPParserError') return 'connection_reset'
   return error.cause === undefined ? 'internal' : errorCodeOf(error.cause)
 }

@@ -1,9 +1,10 @@
 import { jetstream, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
+import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { decodeDelivery, type DeliveryMessage } from '../../core/stream/delivery-message.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import { connectedMs, type NatsConnection } from '../../core/stream/nats.ts'
 import { DELIVERY_CONSUMER, DELIVERY_STREAM } from '../../core/stream/subjects.ts'
 import type { Results } from './results.ts'
 import { workOfMessage, type Work } from './work.ts'
@@ -17,13 +18,21 @@ const HELD_MAX = 8_192
 /** With less of the lease left than this, the row is claimed before the attempt: the sweeper may be near. */
 const LEASE_REST_MS = 3_000
 
+/** The clocks of ingest, which dates messages, and of a worker may differ by this much. */
+const CLOCKS_MS = 1_000
+
 const PAUSE_MS = 5
+
+/** The messages of the work in hand by delivery id, each the newest one that names it. */
+export type InHand = Map<string, JsMsg>
 
 export interface ConsumeDeps {
   nats: NatsConnection
   clock: Clock
   log: Logger
   results: Results
+  /** Kept from one consumption to the next. */
+  inHand: InHand
   /** Work in memory now. */
   held(): number
   admit(work: Work): void
@@ -40,6 +49,7 @@ export async function consumeDeliveries(deps: ConsumeDeps, signal: AbortSignal):
   })
   const stop = (): void => messages.stop()
   signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
   try {
     await takeAll(deps, messages)
   } finally {
@@ -57,16 +67,39 @@ async function takeAll(deps: ConsumeDeps, messages: ConsumerMessages): Promise<v
   }
 }
 
+/**
+ * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments. It sends
+ * again what does not look redelivered: what is still in hand is passed over, what may be finished is claimed first.
+ */
 function take(deps: ConsumeDeps, message: JsMsg): void {
   const decoded = decode(deps, message)
   if (decoded === undefined) return
   const { delivery, event } = decoded
-  const isLate = delivery.leaseUntilMs - deps.clock.now() < LEASE_REST_MS
-  if (!message.redelivered && !isLate && event.hasBody) {
-    deps.admit(workOfMessage(decoded, message))
+  if (message.redelivered) {
+    deps.inHand.delete(delivery.id)
+  } else if (deps.inHand.has(delivery.id)) {
+    deps.inHand.set(delivery.id, message)
     return
   }
-  void complete(deps, message, decoded, message.redelivered || isLate)
+  const leaseRestMs = delivery.leaseUntilMs - deps.clock.now()
+  const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(deps.nats) - CLOCKS_MS
+  const mustClaim = message.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
+  if (!mustClaim && event.hasBody) admit(deps, message, decoded)
+  else void complete(deps, message, decoded, mustClaim)
+}
+
+function admit(deps: ConsumeDeps, message: JsMsg, decoded: DeliveryMessage): void {
+  const { inHand } = deps
+  const { id } = decoded.delivery
+  const takeNewest = (): JsMsg => {
+    const newest = inHand.get(id) ?? message
+    inHand.delete(id)
+    return newest
+  }
+  inHand.set(id, message)
+  deps.admit(
+    workOfMessage(decoded, { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }),
+  )
 }
 
 /** The slow way in: a delivery that must be claimed first, or whose body is still in the row. */
@@ -91,7 +124,7 @@ async function complete(
     }
     const body = event.hasBody ? decoded.body : await deps.readBody(event.class, event.id)
     if (body === undefined) message.ack()
-    else deps.admit(workOfMessage({ ...decoded, body }, message))
+    else admit(deps, message, { ...decoded, body })
   } catch (err) {
     // Not acknowledged: the stream sends it again, or the sweeper finds the row.
     deps.log.warn({ err, deliveryId: delivery.id }, 'Cannot prepare a delivery')

@@ -43,9 +43,14 @@ export async function deliver(
 ): Promise<{ busyUntilMs: number | null }> {
   const startedAtMs = deps.clock.now()
   const signature = signatureOf(work, destination, startedAtMs)
-  const marking = setTimeout(() => void markLong(deps, work, destination), SHOWN_AFTER_MS)
+  let marked: Promise<void> | undefined
+  const marking = setTimeout(() => {
+    marked = markLong(deps, work, destination)
+  }, SHOWN_AFTER_MS)
   const response = await respond(deps, { work, destination, startedAtMs, signature })
   clearTimeout(marking)
+  // A mark that is written after the result would leave behind a finished delivery that waits.
+  await marked
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
   const result = resultOf(work, plan, {

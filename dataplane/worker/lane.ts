@@ -92,9 +92,10 @@ export class Lane {
 
   /** The destination's settings changed; undefined when it was deleted. */
   configure(destination: Destination | undefined): void {
+    const wasOff = this.#destination?.isEnabled !== true
     this.#destination = destination
     if (destination === undefined || !destination.isEnabled) this.#parkAll('pending')
-    else this.#hasParked = true
+    else if (wasOff) this.#hasParked = true
     this.#pump()
   }
 
@@ -140,7 +141,7 @@ export class Lane {
       const nextMs = this.#deps.pacer.take(destination, nowMs)
       this.#isPaced = nextMs > nowMs
       if (this.#isPaced) {
-        this.#hold(nextMs, nowMs)
+        this.#hold(destination, nextMs, nowMs)
         break
       }
       const work = this.#queue.shift()
@@ -172,9 +173,10 @@ export class Lane {
     this.#pump()
   }
 
-  #hold(nextMs: number, nowMs: number): void {
-    if (nextMs - nowMs > HELD_IN_MEMORY_MS) this.#parkAll('throttled')
-    else for (const work of this.#queue) work.throttledAtMs ??= nowMs
+  #hold(destination: Destination, nextMs: number, nowMs: number): void {
+    const { count } = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
+    if (this.#queue.length > count) this.#park(this.#queue.splice(count), 'throttled')
+    for (const work of this.#queue) work.throttledAtMs ??= nowMs
     this.#wakeAt(nextMs, nowMs)
   }
 

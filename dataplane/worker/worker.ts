@@ -15,7 +15,7 @@ import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { AccessTokens } from './access-tokens.ts'
-import { consumeDeliveries } from './consume.ts'
+import { consumeDeliveries, type InHand } from './consume.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
 import { openDispatcher } from './dispatcher.ts'
@@ -65,6 +65,7 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
   const results = openResults({ pool, clock, log })
   const { lanes, pacer, close } = openLanes(deps, results)
   const ownership = new Ownership({ db, clock, log, lease: 'worker', holder: name })
+  const inHand: InHand = new Map()
 
   const feed = await followConfig({ db, nats, log, processId: name, signal }, (changes) => {
     void refresh(lanes, log, changes)
@@ -95,7 +96,7 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
     }),
     whileHeld(PACING_WRITE_MS, 'pacing', () => writePacing(db, pacer.takeChanged())),
     whileHeld(PACING_WRITE_MS / 10, 'stream', () =>
-      consumeWhileHeld(deps, { lanes, results, ownership, signal }),
+      consumeWhileHeld(deps, { lanes, results, ownership, inHand, signal }),
     ),
   ]
   return {
@@ -177,10 +178,11 @@ async function consumeWhileHeld(
     lanes: Lanes
     results: DeliverDeps['results']
     ownership: Ownership
+    inHand: InHand
     signal: AbortSignal
   },
 ): Promise<void> {
-  const { lanes, results, ownership, signal } = running
+  const { lanes, results, ownership, inHand, signal } = running
   const lost = new AbortController()
   const watch = setInterval(() => {
     if (!ownership.isHeld) lost.abort()
@@ -194,6 +196,7 @@ async function consumeWhileHeld(
         clock: deps.clock,
         log: deps.log,
         results,
+        inHand,
         held: () => lanes.held,
         admit: (work) => lanes.admit(work),
         readBody: (eventClass, eventId) => findEventBody(deps.db, eventClass, eventId),
