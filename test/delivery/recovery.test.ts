@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+import { jetstreamManager } from '@nats-io/jetstream'
+import { expect, test } from 'vitest'
+
+import { DELIVERY_CONSUMER, DELIVERY_STREAM } from '../../core/stream/subjects.ts'
+import { hangs, says, type Arrival } from '../endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+
+/** Past the lease of a first attempt and the margin of the sweep. */
+const SWEPT_MS = 21_000
+
+async function acceptMany(relay: Relay, source: Resource, count: number): Promise<string[]> {
+  return await Promise.all(Array.from({ length: count }, () => relay.accept(source)))
+}
+
+/** Once other work has gone through the worker, whatever was to come twice has come. */
+async function goesOn(relay: Relay): Promise<void> {
+  const { source } = await relay.route()
+  await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+}
+
+async function messages(relay: Relay): Promise<number> {
+  const manager = await jetstreamManager(relay.nats)
+  return (await manager.streams.info(DELIVERY_STREAM)).state.messages
+}
+
+const eventsOf = (arrivals: readonly Arrival[]): Set<unknown> =>
+  new Set(arrivals.map(({ headers }) => headers['postern-event-id']))
+
+test('deliveries whose messages are lost go out after their lease, once', async () => {
+  await using relay = await startRelay({ worker: false })
+  const { source, endpoint } = await relay.route()
+  const ids = await acceptMany(relay, source, 8)
+  await eventually(async () => expect(await messages(relay)).toBe(8))
+  const manager = await jetstreamManager(relay.nats)
+  await manager.streams.purge(DELIVERY_STREAM)
+  await relay.startWorker()
+  await goesOn(relay)
+  expect(endpoint.arrivals).toHaveLength(0)
+  await relay.advance(SWEPT_MS)
+  for (const id of ids) await relay.reaches(id, { status: 'succeeded', attemptCount: 1 })
+  expect(endpoint.arrivals).toHaveLength(8)
+})
+
+test('a backlog of messages past their lease goes out once each, with the sweeper looking on', async () => {
+  await using relay = await startRelay({ worker: false })
+  const { source, endpoint } = await relay.route()
+  const ids = await acceptMany(relay, source, 20)
+  await eventually(async () => expect(await messages(relay)).toBe(20))
+  await relay.advance(SWEPT_MS)
+  await relay.startWorker()
+  for (const id of ids) await relay.reaches(id, { status: 'succeeded', attemptCount: 1 })
+  await relay.advance(SWEPT_MS)
+  await goesOn(relay)
+  expect(endpoint.arrivals).toHaveLength(20)
+})
+
+test('a message that comes again after its lease sends nothing again', async () => {
+  await using relay = await startRelay({ worker: false })
+  const { source, endpoint } = await relay.route()
+  const eventId = await relay.accept(source)
+  await eventually(async () => expect(await messages(relay)).toBe(1))
+  const manager = await jetstreamManager(relay.nats)
+  const message = await manager.streams.getMessage(DELIVERY_STREAM, { seq: 1 })
+  await relay.startWorker()
+  await relay.reaches(eventId, { status: 'succeeded' })
+  await relay.advance(SWEPT_MS)
+  relay.nats.publish(message?.subject ?? '', message?.data)
+  await goesOn(relay)
+  await eventually(async () => expect(await messages(relay)).toBe(0))
+  expect(endpoint.arrivals).toHaveLength(1)
+})
+
+test('a delivery that was lost and whose connection is gone is cancelled', async () => {
+  await using relay = await startRelay({ worker: false })
+  const { source, connection, endpoint } = await relay.route()
+  const eventId = await relay.accept(source)
+  await eventually(async () => expect(await messages(relay)).toBe(1))
+  const manager = await jetstreamManager(relay.nats)
+  await manager.streams.purge(DELIVERY_STREAM)
+  await relay.api('DELETE', `/v1/connections/${connection.id}`)
+  await relay.startWorker()
+  await relay.advance(SWEPT_MS)
+  await relay.reaches(eventId, { status: 'cancelled' })
+  expect(endpoint.arrivals).toHaveLength(0)
+})
+
+test('without its stream the relay delivers by the sweeper, and makes the stream again', async () => {
+  await using relay = await startRelay()
+  const { source, endpoint } = await relay.route()
+  await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+  const manager = await jetstreamManager(relay.nats)
+  await manager.streams.delete(DELIVERY_STREAM)
+  const lost = await relay.accept(source)
+  await relay.advance(SWEPT_MS)
+  await relay.reaches(lost, { status: 'succeeded' })
+  await eventually(async () => {
+    const startedAt = performance.now()
+    await relay.reaches(await relay.accept(source), { status: 'succeeded' }, 500)
+    expect(performance.now() - startedAt).toBeLessThan(500)
+  }, 15_000)
+  expect(eventsOf(endpoint.arrivals).size).toBe(endpoint.arrivals.length)
+})
+
+test('a worker that stops finishes or gives back what it has: nothing is lost and nothing comes twice', async () => {
+  await using relay = await startRelay()
+  const { source, endpoint } = await relay.route({
+    destination: { maxConcurrency: 2 },
+    respond: (response) => {
+      setTimeout(() => response.end(), 40)
+    },
+  })
+  const retried = await relay.route({ respond: says(500) })
+  const waiting = await relay.accept(retried.source)
+  await relay.reaches(waiting, { status: 'pending', attemptCount: 1 })
+  const ids = await acceptMany(relay, source, 40)
+  const manager = await jetstreamManager(relay.nats)
+  // Messages that are on the wire when the worker stops come again after their lease: here all are in its hands.
+  await eventually(async () => {
+    const consumer = await manager.consumers.info(DELIVERY_STREAM, DELIVERY_CONSUMER)
+    expect(consumer.num_pending).toBe(0)
+    expect(endpoint.arrivals.length).toBeGreaterThanOrEqual(4)
+  })
+  await relay.stopWorker()
+  const before = endpoint.arrivals.length
+  await relay.startWorker()
+  for (const id of ids) await relay.reaches(id, { status: 'succeeded' }, 10_000)
+  expect(before).toBeLessThanOrEqual(40)
+  expect(endpoint.arrivals).toHaveLength(40)
+  expect(eventsOf(endpoint.arrivals).size).toBe(40)
+  retried.endpoint.respond = says(200)
+  await relay.advance(6_500)
+  await relay.reaches(waiting, { status: 'succeeded', attemptCount: 2 })
+})
+
+test('a worker that is told to stop while it starts does stop, and the next one delivers', async () => {
+  await using relay = await startRelay({ worker: false })
+  for (let round = 0; round < 20; round++) {
+    await relay.startWorker()
+    await relay.stopWorker()
+  }
+  await relay.startWorker()
+  const { source, endpoint } = await relay.route()
+  await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+  expect(endpoint.arrivals).toHaveLength(1)
+})
+
+test('what a killed worker had in hand goes out from another', async () => {
+  await using relay = await startRelay({ worker: false })
+  const slow = await relay.route({ respond: hangs, destination: { timeoutMs: 5_000 } })
+  const [id] = relay.keyring.keys()
+  const key = `${String(id)}:${relay.keyring.get(String(id))?.toString('base64')}`
+  const child = spawn(process.execPath, ['dataplane/worker/main.ts'], {
+    env: {
+      DATABASE_URL: relay.databaseUrl,
+      NATS_URL: relay.natsUrl,
+      POSTERN_ENCRYPTION_KEY: key,
+      DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
+      INSTANCE_NAME: 'killed',
+      OPS_PORT: '0',
+      LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const died = once(child, 'exit')
+  const shown = await relay.accept(slow.source)
+  await relay.reaches(shown, { status: 'in_flight' }, 10_000)
+  // This one is in the worker's memory alone.
+  const unseen = await relay.accept(slow.source)
+  await eventually(() => expect(slow.endpoint.arrivals).toHaveLength(2))
+  child.kill('SIGKILL')
+  await died
+  slow.endpoint.respond = says(200)
+  await relay.advance(SWEPT_MS)
+  await relay.startWorker()
+  for (const eventId of [shown, unseen])
+    await relay.reaches(eventId, { status: 'succeeded' }, 10_000)
+  expect(eventsOf(slow.endpoint.arrivals)).toEqual(new Set([shown, unseen]))
+  expect(slow.endpoint.arrivals.length).toBeLessThanOrEqual(4)
+})

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+
+/** One request that reached the destination. */
+export interface Arrival {
+  webhookId: string
+  body: Buffer
+  /** On the monotonic clock. */
+  atMs: number
+}
+
+/** An endpoint that answers 200 and remembers what came, by the number that each body begins with. */
+export interface RecordingDestination extends AsyncDisposable {
+  url: string
+  arrivals: ReadonlyMap<number, readonly Arrival[]>
+}
+
+export async function openDestination(): Promise<RecordingDestination> {
+  const arrivals = new Map<number, Arrival[]>()
+  const server = createServer((request, response) => {
+    buffer(request)
+      .then((body) => {
+        const arrival = {
+          webhookId: String(request.headers['webhook-id']),
+          body,
+          atMs: performance.now(),
+        }
+        const number = numberOf(body)
+        const known = arrivals.get(number)
+        if (known === undefined) arrivals.set(number, [arrival])
+        else known.push(arrival)
+        return response.end('ok')
+      })
+      // The worker was killed while it sent: what did not come whole has not arrived.
+      .catch(() => response.destroy())
+  })
+  server.keepAliveTimeout = 60_000
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string')
+    throw new Error('The destination has no port')
+  return {
+    url: `http://127.0.0.1:${address.port}/hook`,
+    arrivals,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function numberOf(body: Buffer): number {
+  const number = body.toString('latin1', 0, 40).match(/^\{"number":(\d+)/)?.[1]
+  if (number === undefined) throw new Error(`Not a body of ours: ${body.toString('latin1', 0, 40)}`)
+  return Number(number)
+}

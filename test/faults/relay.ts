@@ -1,0 +1,171 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import pg from 'pg'
+import { z } from 'zod'
+
+import { commandOf, isAlive, isGone, signal } from '../../standalone/os-process.ts'
+import { freePort } from '../../standalone/ports.ts'
+import { scratch } from '../servers.ts'
+import { until } from './until.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const START_MS = 90_000
+const STOP_MS = 20_000
+
+const Told = z.object({
+  apiUrl: z.url(),
+  ingestUrl: z.url(),
+  apiKey: z.string(),
+  databaseUrl: z.url(),
+  natsUrl: z.url(),
+  pid: z.number(),
+})
+
+type RoleName = 'api' | 'ingest' | 'worker' | 'housekeeper'
+
+/** An installation started with `node standalone/main.ts` on ports of its own; its processes may be killed. */
+export interface Relay extends AsyncDisposable {
+  dataDir: string
+  apiUrl: string
+  databaseUrl: string
+  natsUrl: string
+  /** The pid of the process that runs now. Throws while there is none. */
+  role(name: RoleName): number
+  server(name: 'postgres' | 'nats'): number
+  /** Parsed JSON of a 2xx. Throws on any other answer. */
+  api(method: string, path: string, body?: unknown): Promise<unknown>
+  query(sql: string, values: readonly unknown[]): Promise<unknown[]>
+  supervisor(): number
+  /** A second worker beside the supervisor's: it stands by for the lease. */
+  startStandBy(): AsyncDisposable
+  /** Starts the supervisor again on the same data and ports, after it was killed. */
+  startAgain(): Promise<void>
+}
+
+/** `env` is added to the settings: DATABASE_URL and NATS_URL replace the embedded servers. */
+export async function startRelay(env: Record<string, string> = {}): Promise<Relay> {
+  await using stack = new AsyncDisposableStack()
+  const { path: dataDir } = stack.use(scratch())
+  const ports = { API_PORT: String(await freePort()), INGEST_PORT: String(await freePort()) }
+  const settings = { PATH: searchPath(), DATA_DIR: dataDir, ...ports, ...env }
+  let child = launch(settings)
+  // The embedded servers of a killed supervisor run on: only a start takes them over and ends them.
+  stack.defer(async () => {
+    if (!isAlive(child.pid ?? 0)) child = launch(settings)
+    await ready(dataDir, child)
+    await stop(child)
+  })
+  const told = await ready(dataDir, child)
+  const pool = new pg.Pool({ connectionString: told.databaseUrl, max: 2 })
+  pool.on('error', () => {}) // The server behind it is killed on purpose.
+  stack.defer(async () => await pool.end())
+  const owned = stack.move()
+  return {
+    dataDir,
+    apiUrl: told.apiUrl,
+    databaseUrl: told.databaseUrl,
+    natsUrl: told.natsUrl,
+    role: (name) => roleOf(child.pid ?? 0, name),
+    server: (name) => serverOf(dataDir, name),
+    api: async (method, path, body) => await call(told, method, path, body),
+    query: async (sql, values) => (await pool.query<object>(sql, [...values])).rows,
+    supervisor: () => child.pid ?? 0,
+    startStandBy: () => startStandBy(dataDir, told),
+    startAgain: async () => {
+      child = launch(settings)
+      await ready(dataDir, child)
+    },
+    [Symbol.asyncDispose]: async () => await owned.disposeAsync(),
+  }
+}
+
+/** With the nats-server that the global setup found or fetched, so that no installation fetches one of its own. */
+function searchPath(): string {
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'postern', 'bin')
+  return [cache, process.env['PATH'] ?? ''].join(delimiter)
+}
+
+function launch(env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, ['standalone/main.ts'], { cwd: ROOT, env, stdio: 'ignore' })
+}
+
+/** What standalone.json says once this very start is ready. */
+async function ready(dataDir: string, child: ChildProcess): Promise<z.infer<typeof Told>> {
+  const file = join(dataDir, 'standalone.json')
+  const read = () => Told.parse(JSON.parse(readFileSync(file, 'utf8')))
+  const isReady = () => existsSync(file) && read().pid === child.pid
+  await until(`the relay in ${dataDir} runs`, isReady, START_MS)
+  return read()
+}
+
+function startStandBy(
+  dataDir: string,
+  { databaseUrl, natsUrl }: z.infer<typeof Told>,
+): AsyncDisposable {
+  const child = spawn(process.execPath, ['dataplane/worker/main.ts'], {
+    cwd: ROOT,
+    env: {
+      PATH: searchPath(),
+      DATABASE_URL: databaseUrl,
+      NATS_URL: natsUrl,
+      POSTERN_ENCRYPTION_KEY_FILE: join(dataDir, 'encryption-key'),
+      DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
+      INSTANCE_NAME: 'stand-by',
+      OPS_PORT: '0',
+    },
+    stdio: 'ignore',
+  })
+  return { [Symbol.asyncDispose]: async () => await stop(child) }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const pid = child.pid ?? 0
+  if (signal(pid, 'SIGTERM') && !(await isGone(pid, STOP_MS))) {
+    throw new Error(`The relay (pid ${pid}) does not stop`)
+  }
+}
+
+function roleOf(supervisor: number, name: RoleName): number {
+  const main = name === 'api' ? ' api/main.ts' : ` dataplane/${name}/main.ts`
+  const pid = readdirSync('/proc')
+    .map(Number)
+    .filter((id) => id > 0 && commandOf(id).includes(main))
+    .find((id) => isAlive(id) && parentOf(id) === supervisor)
+  if (pid === undefined) throw new Error(`No ${name} runs`)
+  return pid
+}
+
+function parentOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)
+  return Number(fields?.split(' ')[1])
+}
+
+function serverOf(dataDir: string, name: 'postgres' | 'nats'): number {
+  const file = name === 'postgres' ? 'postgres/data/postmaster.pid' : 'nats/nats.pid'
+  const pid = Number.parseInt(readFileSync(join(dataDir, file), 'utf8'), 10)
+  if (!commandOf(pid).includes(dataDir)) throw new Error(`No ${name} runs in ${dataDir}`)
+  return pid
+}
+
+async function call(
+  { apiUrl, apiKey }: z.infer<typeof Told>,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<unknown> {
+  const answer = await fetch(`${apiUrl}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}

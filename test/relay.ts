@@ -1,0 +1,374 @@
+import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
+import { Registry } from 'prom-client'
+import { Agent, request } from 'undici'
+import { expect, vi } from 'vitest'
+
+import { buildApp } from '../api/app.ts'
+import type { Deps } from '../api/deps.ts'
+import { openDb, openPool } from '../core/db/db.ts'
+import { compileCidrs, isReachable } from '../core/egress/address.ts'
+import { openEgress } from '../core/egress/egress.ts'
+import { INGEST_STATEMENT_TIMEOUT_MS } from '../core/limits.ts'
+import { ensureDeliveryStream } from '../core/stream/delivery-stream.ts'
+import { openNats } from '../core/stream/nats.ts'
+import { startHousekeeper } from '../dataplane/housekeeper/housekeeper.ts'
+import { openIngest } from '../dataplane/ingest/ingest.ts'
+import { openMetrics } from '../dataplane/worker/metrics.ts'
+import { startWorker } from '../dataplane/worker/worker.ts'
+import { startEndpoint, type Endpoint, type Respond } from './endpoint.ts'
+import { scratch, startTestNats } from './servers.ts'
+import {
+  startWorld,
+  type Answer,
+  type CallOptions,
+  type World,
+  type WorldOptions,
+} from './world.ts'
+
+/** Whatever the API answers with: tests look into all of it. */
+export type Resource = Answer['body']
+
+/** What ingest told a sender. */
+export interface Heard {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+  /** Parsed JSON; undefined when the text is none. */
+  body: Resource
+}
+
+export interface Sent {
+  method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'GET' | 'HEAD' | 'OPTIONS'
+  /** What follows the mask id: a path, a query or both. */
+  path?: string
+  headers?: Record<string, string> | string[]
+  body?: string | Buffer
+  /** The ingest process to send to, when not the first. */
+  to?: IngestProcess
+}
+
+export interface IngestProcess {
+  url: string
+  app: FastifyInstance
+  stop(): Promise<void>
+}
+
+/** A source, a connection and a destination whose requests are recorded. */
+export interface Route {
+  source: Resource
+  destination: Resource
+  connection: Resource
+  endpoint: Endpoint
+}
+
+interface RouteFields {
+  source?: Resource
+  destination?: Resource
+  connection?: Resource
+  respond?: Respond
+  /** Of whose tenant, when not the world's. */
+  key?: string
+}
+
+export interface RelayOptions extends WorldOptions {
+  /** What deliveries may reach beside public addresses: loopback unless said otherwise. */
+  deliveryCidrs?: readonly string[]
+  /** False: events are stored and published, and wait for `startWorker`. */
+  worker?: boolean
+}
+
+/** A world whose data plane runs: ingest, worker and housekeeper, on a NATS server and a clock of their own. */
+export interface Relay extends World {
+  stopNats(): Promise<void>
+  /** After it was stopped: on the same port, with what it held. */
+  restartNats(): Promise<void>
+  ingest: IngestProcess
+  openIngest(): Promise<IngestProcess>
+  startWorker(): Promise<void>
+  /** Lets it finish what it has in hand, as a shutdown does. */
+  stopWorker(): Promise<void>
+  send(source: Resource, sent?: Sent): Promise<Heard>
+  /** Sends, expects the 200 of a stored event and returns the event's id. */
+  accept(source: Resource, sent?: Sent): Promise<string>
+  endpoint(respond?: Respond): Promise<Endpoint>
+  /** Creates a resource and returns it. */
+  make(kind: string, fields: object, key?: string): Promise<Resource>
+  /** Changes a resource and returns it. */
+  change(kind: string, id: string, data: object): Promise<Resource>
+  get(path: string, key?: string): Promise<Resource>
+  route(fields?: RouteFields): Promise<Route>
+  connect(source: Resource, destination: Resource, fields?: object): Promise<Resource>
+  /** The newest delivery of an event, with its attempts. */
+  deliveryOf(eventId: string): Promise<Resource>
+  /** Waits until the event's newest delivery looks like this. */
+  reaches(eventId: string, expected: object, withinMs?: number): Promise<Resource>
+  /** Moves the clock ahead. To the API no running process then seems dead. */
+  advance(ms: number): Promise<void>
+}
+
+const POOL_MAX = 4
+const POLL_MS = 15
+
+/** Asks again and again until the expectation holds. */
+export async function eventually<T>(look: () => T | Promise<T>, withinMs = 6_000): Promise<T> {
+  return await vi.waitFor(look, { timeout: withinMs, interval: POLL_MS })
+}
+
+/** Disposing of a relay stops everything that it started. */
+export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
+  const stack = new AsyncDisposableStack()
+  try {
+    return await openRelay(stack, options)
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+}
+
+async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Promise<Relay> {
+  const own = stack.use(await startWorld(options))
+  const directory = stack.use(scratch())
+  let natsServer = await startTestNats(directory.path)
+  stack.defer(async () => await natsServer.stop())
+  const world = stack.use(await onNats(own, natsServer.url))
+  const manager = await ensureDeliveryStream(world.nats)
+  const { pool, db, nats, clock } = world
+  const { log } = world.deps
+  stack.use(startHousekeeper({ pool, db, nats, manager, clock, log, name: 'test' }))
+
+  const ingests = new Set<IngestProcess>()
+  const open = async (): Promise<IngestProcess> => {
+    const opened = await openIngestOn({ ...world, ...world.deps }, `ingest-${ingests.size}`)
+    ingests.add(opened)
+    return opened
+  }
+  let worker: AsyncDisposable | undefined
+  const stopWorker = async (): Promise<void> => {
+    const running = worker
+    worker = undefined
+    await running?.[Symbol.asyncDispose]()
+  }
+  const runWorker = async (): Promise<void> => {
+    worker = await openWorkerOn(
+      { ...world, ...world.deps },
+      options.deliveryCidrs ?? ['127.0.0.0/8'],
+    )
+  }
+  stack.defer(stopWorker)
+  stack.defer(async () => {
+    for (const process of ingests) await process.stop()
+  })
+  const endpoints = new Set<Endpoint>()
+  stack.defer(async () => {
+    for (const endpoint of endpoints) await endpoint[Symbol.asyncDispose]()
+  })
+  const agent = stack.adopt(
+    new Agent({ connections: 64 }),
+    async (opened) => await opened.destroy(),
+  )
+  const ingest = await open()
+  if (options.worker !== false) await runWorker()
+  const calls = callsOf(world, async (respond) => {
+    const endpoint = await startEndpoint(respond)
+    endpoints.add(endpoint)
+    return endpoint
+  })
+  const send = async (source: Resource, sent: Sent = {}): Promise<Heard> =>
+    await sendTo(agent, `${(sent.to ?? ingest).url}/${source.maskId}`, sent)
+  return {
+    ...world,
+    ...calls,
+    stopNats: async () => await natsServer.stop(),
+    async restartNats() {
+      natsServer = await startTestNats(directory.path)
+    },
+    ingest,
+    openIngest: open,
+    startWorker: runWorker,
+    stopWorker,
+    send,
+    async accept(source, sent) {
+      const heard = await send(source, sent)
+      if (heard.status !== 200) throw new Error(`Ingest answered ${heard.status}: ${heard.text}`)
+      return String(heard.headers['postern-event-id'])
+    },
+    async advance(ms) {
+      clock.advance(ms)
+      await sql`update process set seen_at = seen_at + ${ms} * interval '1 millisecond'`.execute(db)
+    },
+    [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
+  }
+}
+
+/** The same world with its management API on another NATS server. */
+async function onNats(world: World, natsUrl: string): Promise<World> {
+  const stack = new AsyncDisposableStack()
+  const nats = await openNats(natsUrl, 'api', world.deps.log)
+  stack.defer(async () => await nats.close())
+  const deps = { ...world.deps, nats, registry: new Registry() }
+  const app = stack.use(buildApp(deps))
+  const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    ...world,
+    natsUrl,
+    nats,
+    deps,
+    app,
+    apiUrl,
+    api: async (method, path, body, { key = world.key, headers = {} }: CallOptions = {}) => {
+      const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+      const response = await fetch(`${apiUrl}${path}`, {
+        method,
+        headers: {
+          ...(text !== undefined && { 'content-type': 'application/json' }),
+          ...(key !== null && { authorization: `Bearer ${key}` }),
+          ...headers,
+        },
+        ...(text !== undefined && { body: text }),
+      })
+      const answer = await response.text()
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: answer === '' ? undefined : JSON.parse(answer),
+      }
+    },
+    [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
+  }
+}
+
+/** What a process of the data plane needs of its installation. */
+type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
+  Pick<Deps, 'clock' | 'log' | 'ingestUrl'>
+
+/** A further ingest process, with connections of its own as a process has. */
+export async function openIngestOn(
+  { databaseUrl, natsUrl, clock, keyring, log, ingestUrl }: Installation,
+  name: string,
+): Promise<IngestProcess> {
+  const stack = new AsyncDisposableStack()
+  const pool = openPool({
+    url: databaseUrl,
+    max: POOL_MAX,
+    log,
+    statementTimeoutMs: INGEST_STATEMENT_TIMEOUT_MS,
+    hotPath: 'inserts',
+  })
+  const db = stack.use(openDb(pool))
+  const nats = await openNats(natsUrl, name, log)
+  stack.defer(async () => await nats.close())
+  const egress = stack.use(openEgress([]))
+  const ingest = stack.use(
+    await openIngest({
+      pool,
+      db,
+      nats,
+      clock,
+      log,
+      keyring,
+      dispatcher: egress.dispatcher,
+      ingestUrl,
+      trustedProxies: [],
+      name,
+      registry: new Registry(),
+    }),
+  )
+  const url = await ingest.app.listen({ host: '127.0.0.1', port: 0 })
+  return { url, app: ingest.app, stop: async () => await stack.disposeAsync() }
+}
+
+async function openWorkerOn(
+  { databaseUrl, natsUrl, clock, keyring, log }: Installation,
+  allowCidrs: readonly string[],
+): Promise<AsyncDisposable> {
+  const stack = new AsyncDisposableStack()
+  const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, hotPath: 'lookups' })
+  const db = stack.use(openDb(pool))
+  const nats = await openNats(natsUrl, 'worker', log)
+  stack.defer(async () => await nats.close())
+  const allowed = compileCidrs(allowCidrs)
+  stack.use(
+    await startWorker({
+      pool,
+      db,
+      nats,
+      clock,
+      log,
+      keyring,
+      isAllowed: (address) => isReachable(address, allowed),
+      name: 'worker',
+      random: Math.random,
+      metrics: openMetrics(new Registry()),
+    }),
+  )
+  return stack
+}
+
+async function sendTo(agent: Agent, address: string, sent: Sent): Promise<Heard> {
+  const { method = 'POST', path = '', headers = {}, body = '' } = sent
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const response = await request(`${address}${path}`, {
+    dispatcher: agent,
+    method,
+    headers,
+    ...(hasBody && { body }),
+  })
+  const text = await response.body.text()
+  return { status: response.statusCode, headers: response.headers, text, body: jsonOf(text) }
+}
+
+function jsonOf(text: string): Resource {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type Calls = Pick<
+  Relay,
+  'endpoint' | 'make' | 'change' | 'get' | 'route' | 'connect' | 'deliveryOf' | 'reaches'
+>
+
+function callsOf(world: World, endpoint: (respond?: Respond) => Promise<Endpoint>): Calls {
+  let count = 0
+  const call = async (method: string, path: string, body?: object, key?: string) => {
+    const answer = await world.api(method, path, body, { key: key ?? world.key })
+    if (answer.status < 300) return answer.body
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  }
+  const make: Calls['make'] = async (kind, fields, key) =>
+    await call('POST', `/v1/${kind}`, { name: `${kind} ${++count}`, ...fields }, key)
+  const get: Calls['get'] = async (path, key) => await call('GET', path, undefined, key)
+  const deliveryOf: Calls['deliveryOf'] = async (eventId) => {
+    const event = await get(`/v1/events/${eventId}`)
+    const [newest] = event.deliveries
+    if (newest === undefined) throw new Error(`Event ${eventId} has no delivery`)
+    return await get(`/v1/deliveries/${newest.id}`)
+  }
+  return {
+    endpoint,
+    make,
+    get,
+    deliveryOf,
+    change: async (kind, id, data) => await call('PATCH', `/v1/${kind}/${id}`, { data }),
+    connect: async (source, destination, fields) =>
+      await make('connections', { sourceId: source.id, destinationId: destination.id, ...fields }),
+    async route({ source, destination, connection, respond, key } = {}) {
+      const opened = await endpoint(respond)
+      const from = await make('sources', source ?? {}, key)
+      const to = await make('destinations', { url: opened.url, ...destination }, key)
+      const ends = { sourceId: from.id, destinationId: to.id }
+      const between = await make('connections', { ...ends, ...connection }, key)
+      return { source: from, destination: to, connection: between, endpoint: opened }
+    },
+    async reaches(eventId, expected, withinMs) {
+      return await eventually(async () => {
+        const delivery = await deliveryOf(eventId)
+        expect(delivery).toMatchObject(expected)
+        return delivery
+      }, withinMs)
+    },
+  }
+}
