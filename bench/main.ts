@@ -9,19 +9,26 @@ import { latency } from './scenarios/latency.ts'
 import { soak } from './scenarios/soak.ts'
 import { formatTable, type Row } from './table.ts'
 
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '1000' },
+  },
+})
+
 const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   floors,
   capacity: () => capacity(1),
   'fan-out': () => capacity(3),
   latency,
   drain,
-  soak,
+  soak: () => soak({ minutes: Number(values.minutes), rate: Number(values.rate) }),
 }
 
 /** Ten minutes long, so only by name. */
 const BY_NAME_ONLY = new Set(['soak'])
 
-const { positionals } = parseArgs({ allowPositionals: true })
 const names =
   positionals.length > 0
     ? positionals

@@ -105,13 +105,19 @@ export async function openIngest(
       stop.abort()
       await feed.done
       await Promise.all(tasks)
-      await activity.flush(db)
-      await forgetProcess(db, processId)
+      await signOff(deps, activity, processId).catch((err: unknown) =>
+        log.warn({ err }, 'Cannot sign off'),
+      )
       limits[Symbol.dispose]()
       await nats.flush()
       publisher[Symbol.dispose]()
     },
   }
+}
+
+async function signOff({ db }: IngestDeps, activity: Activity, processId: string): Promise<void> {
+  await activity.flush(db)
+  await forgetProcess(db, processId)
 }
 
 /** When sources last heard from their senders, gathered here and written now and then. */

@@ -16,7 +16,7 @@ const PULL_AHEAD = 1_000
 const HELD_MAX = 8_192
 
 /** With less of the lease left than this, the row is claimed before the attempt: the sweeper may be near. */
-const LEASE_REST_MS = 3_000
+const LEASE_REST_MS = 7_000
 
 /** The clocks of ingest, which dates messages, and of a worker may differ by this much. */
 const CLOCKS_MS = 1_000

@@ -16,6 +16,9 @@ const REFILL_BELOW = 256
 /** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
 const QUEUED_MAX_MS = 5_000
 
+/** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */
+const STALE_MS = 8_000
+
 /** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
 const HELD_IN_MEMORY_MS = 1_000
 
@@ -109,6 +112,7 @@ export class Lane {
   tick(): void {
     this.#completedBefore = this.#completedRecently
     this.#completedRecently = 0
+    this.#dropStale()
     const oldest = this.#queue[0]
     if (oldest !== undefined && performance.now() - oldest.queuedAt > QUEUED_MAX_MS) {
       this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
@@ -137,6 +141,7 @@ export class Lane {
       this.#wakeAt(this.#busyUntilMs, nowMs)
       return
     }
+    this.#dropStale()
     while (this.#queue.length > 0 && this.#active < this.#concurrency(destination)) {
       const nextMs = this.#deps.pacer.take(destination, nowMs)
       this.#isPaced = nextMs > nowMs
@@ -148,6 +153,14 @@ export class Lane {
       if (work !== undefined) void this.#send(work, destination)
     }
     this.#refill()
+  }
+
+  /** Not parked either: that would take it from whoever has it now. */
+  #dropStale(): void {
+    const oldestAt = performance.now() - STALE_MS
+    while (this.#queue[0] !== undefined && this.#queue[0].queuedAt < oldestAt) {
+      this.#queue.shift()?.release()
+    }
   }
 
   #concurrency(destination: Destination): number {

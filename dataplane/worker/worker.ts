@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import { disableDestination, writePacing } from '../../core/db/delivery-destinations.ts'
@@ -32,11 +34,12 @@ const DUE_BATCH = 256
 /** Due rows are not taken while this much is in memory. */
 const HELD_MAX = 4_096
 
-const PARKED_SCAN_MS = 5_000
+/** Parked rows of a lane that is not open: after a restart, or when a destination is enabled. */
+const PARKED_SCAN_MS = 1_000
 const PACING_WRITE_MS = 1_000
 
 /** A worker that is told to stop finishes what it has in hand for this long, then gives the rest back. */
-const DRAIN_MS = 4_000
+const DRAIN_MS = 2_500
 
 const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, partition) => partition)
 
@@ -105,14 +108,19 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
       stop.abort()
       await Promise.all(tasks)
       await lanes.drain(DRAIN_MS)
-      await results.drain()
-      await writePacing(db, pacer.takeChanged())
-      await releaseClaims(pool, name, clock.now())
+      // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
+      await Promise.race([results.drain(), sleep(DRAIN_MS)])
+      await giveBack(deps, pacer).catch((err: unknown) => log.warn({ err }, 'Cannot give back'))
       lanes[Symbol.dispose]()
       await close()
       await ownership[Symbol.asyncDispose]()
     },
   }
+}
+
+async function giveBack({ pool, db, clock, name }: WorkerDeps, pacer: Pacer): Promise<void> {
+  await writePacing(db, pacer.takeChanged())
+  await releaseClaims(pool, name, clock.now())
 }
 
 function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
