@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 /**
  * Named statements run thousands of times: planning each anew costs as much as running it. But a plan that is kept was
  * made when the day's partition was empty, where reading all of it looks best, and would go on reading all of it (seen:
- * 490 us a row instead of 8). So the ways of reading that grow with a table are closed: `lookups` have an index for
+ * 3.9 ms for 8 results instead of 0.95). So the ways of reading that grow with a table are closed: `lookups` have an index for
  * each row they touch; `inserts` read no table, and keep hash joins for the rows they bring.
  *
  * Without partition pruning: PostgreSQL 18.4 crashed when a row that an update had found through pruning at run time was
