@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
@@ -213,9 +213,11 @@ function shiftableClock(): ShiftableClock {
   }
 }
 
-const SCHEMA_FILES = ['0001-relay.ts', 'index.ts'].map(
-  (name) => new URL(`../core/db/migrations/${name}`, import.meta.url),
-)
+const MIGRATIONS = new URL('../core/db/migrations/', import.meta.url)
+const SCHEMA_FILES = [
+  ...readdirSync(MIGRATIONS).map((name) => new URL(name, MIGRATIONS)),
+  new URL('../core/db/partitions.ts', import.meta.url),
+]
 
 /** Test processes that need the template at once make it once. */
 const TEMPLATE_LOCK = 7_058_613

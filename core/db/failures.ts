@@ -41,6 +41,11 @@ export function refersToDeleted(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '23503'
 }
 
+/** The statement names a table that is not there. */
+export function isUndefinedTable(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '42P01'
+}
+
 /** Deadlock and serialisation failure: the same statement may pass when it is run again. */
 export function isPassing(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')

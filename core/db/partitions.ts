@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 
-import { firstIdAt } from '../ids.ts'
+import { firstIdAt, timeOfId } from '../ids.ts'
 import { RETENTION_CLASSES } from '../limits.ts'
 import type { Db } from './db.ts'
 
@@ -43,6 +43,11 @@ export async function ensurePartitions(db: Db, nowMs: number): Promise<void> {
       await sql`select pg_advisory_unlock(${PARTITION_LOCK})`.execute(connection)
     }
   })
+}
+
+/** The partition of a row's class and day. A day that came before its partition was made is in the class's DEFAULT. */
+export function partitionOf(table: 'delivery', eventClass: number, id: string): string {
+  return `${table}_${eventClass}_${dayName(Math.floor(timeOfId(id) / DAY_MS))}`
 }
 
 async function makePartition(db: Db, name: string, definition: string): Promise<void> {

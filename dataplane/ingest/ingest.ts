@@ -28,7 +28,7 @@ import { openStore, type Incoming, type StoreResult } from './store.ts'
 const STORE: BatcherOptions = {
   itemsMax: 256,
   bytesMax: 8 * 1024 * 1024,
-  lanes: 2,
+  lanes: 1,
   windowMs: 0,
   queueMax: 4_096,
   queueBytesMax: 64 * 1024 * 1024,

@@ -9,9 +9,9 @@ import { parkedOf, type Work } from './work.ts'
 /** Work held in memory for one destination. What exceeds it waits in PostgreSQL. */
 const WINDOW = 1_024
 
-/** Rows taken back from PostgreSQL at once, and the level below which more are taken. */
+/** Rows taken back from PostgreSQL at once, and the level below which more are taken: the next come while these go. */
 const REFILL_MAX = 512
-const REFILL_BELOW = 256
+const REFILL_BELOW = 512
 
 /** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
 const QUEUED_MAX_MS = 5_000
@@ -52,6 +52,10 @@ export class Lane {
   /** How many rows are being parked now, and whether PostgreSQL may hold some. */
   #parking = 0
   #hasParked = false
+  /** Writes of parked rows that were made, to tell a claim that began before one of them. */
+  #parks = 0
+  /** The last claim took all that was there: only rows that are being parked now can follow. */
+  #isDry = false
   #isRefilling = false
   #busyUntilMs = 0
   #isBusy = false
@@ -225,6 +229,8 @@ export class Lane {
     )
     void this.#deps.park(rows).then(() => {
       this.#parking -= works.length
+      this.#parks++
+      this.#isDry = false
       for (const work of works) work.settle()
       this.#pump()
       return undefined
@@ -233,7 +239,7 @@ export class Lane {
 
   #refill(): void {
     const room = this.#queue.length < REFILL_BELOW
-    if (!this.#hasParked || this.#isRefilling || this.#parking > 0 || !room) return
+    if (!this.#hasParked || this.#isRefilling || this.#isDry || !room) return
     const limit = this.#refillLimit()
     if (limit > 0) void this.#claim(limit)
   }
@@ -254,8 +260,12 @@ export class Lane {
   async #claim(limit: number): Promise<void> {
     this.#isRefilling = true
     try {
+      const parksBefore = this.#parks
       const works = await this.#deps.claimParked(this.#destinationId, limit)
-      if (works.length < limit && this.#parking === 0) this.#hasParked = false
+      if (works.length < limit && this.#parks === parksBefore) {
+        this.#isDry = this.#parking > 0
+        this.#hasParked = this.#isDry
+      }
       for (const work of works) this.admit(work)
     } catch (err) {
       // The next scan for parked rows tries again.
