@@ -4,17 +4,21 @@ import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Histogram } from 'prom-client'
 
-import { refuse } from '../core/errors.ts'
+import { refuse, refuseField } from '../core/errors.ts'
 import { decodeId } from '../core/ids.ts'
 import { API_BODY_BYTES_MAX } from '../core/limits.ts'
 import { readBody, refuseUnstorable } from './body.ts'
 import type { Deps } from './deps.ts'
+import { docsPage, PAGE_HEADERS } from './docs/page.ts'
 import { badRequest, faultsOf, sendFailure } from './failure.ts'
-import { KIND_OF } from './fields.ts'
+import { KIND_OF, Name } from './fields.ts'
+import { answerOnce, readIdempotencyKey, type Repeatable } from './idempotency.ts'
 import { openApiDocument, openApiRoute } from './openapi.ts'
-import { admit, type Access } from './principal.ts'
-import type { Call, Route } from './route.ts'
+import { admit, demand, type Access, type Principal } from './principal.ts'
+import { checkRoutes } from './route-check.ts'
+import type { Answer, Call, Route } from './route.ts'
 import { ROUTES } from './routes.ts'
+import { LiveStreams } from './stream/live-streams.ts'
 
 /** The slowest client that still sends a request of 1 MiB. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -23,8 +27,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000
 /** Node refuses longer request lines. */
 const PARAM_LENGTH_MAX = 16_384
 
-/** The management API without its port. */
-export function buildApp(deps: Deps): FastifyInstance {
+/** The management API without its port. Throws for a table of routes that is not sound. */
+export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: API_BODY_BYTES_MAX,
@@ -40,11 +44,11 @@ export function buildApp(deps: Deps): FastifyInstance {
     // A parameter that is too long to be an id is one that is not found, like any other.
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     frameworkErrors: (error, request, reply) => {
-      void sendFailure(deps.log, error, request, reply)
+      void sendFailure(deps, error, request, reply)
     },
   })
   app.setErrorHandler(
-    async (error, request, reply) => await sendFailure(deps.log, error, request, reply),
+    async (error, request, reply) => await sendFailure(deps, error, request, reply),
   )
   app.setNotFoundHandler(() => refuseRoute())
   app.addHook('onRequest', async (request, reply) => {
@@ -56,14 +60,23 @@ export function buildApp(deps: Deps): FastifyInstance {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   measure(app, deps)
-  const routes = [...ROUTES, openApiRoute(() => document)]
+  const routes = [...listed, openApiRoute(() => document)]
+  checkRoutes(routes)
   const document = openApiDocument(routes)
   app.get('/openapi.json', () => document)
-  for (const each of routes) mount(app, deps, each)
+  const page = docsPage(document)
+  app.get('/docs', async (_request, reply) => await reply.headers(PAGE_HEADERS).send(page))
+  const streams = new LiveStreams(deps)
+  app.addHook('preClose', async () => streams.close())
+  for (const each of routes) mount(app, { ...deps, streams }, each)
   return app
 }
 
-function mount(app: FastifyInstance, deps: Deps, route: Route): void {
+function mount(
+  app: FastifyInstance,
+  { streams, ...deps }: Deps & { streams: LiveStreams },
+  route: Route,
+): void {
   const accesses = new WeakMap<FastifyRequest, Access>()
   app.route({
     method: route.method,
@@ -74,18 +87,42 @@ function mount(app: FastifyInstance, deps: Deps, route: Route): void {
     handler: async (request, reply) => {
       const access = accesses.get(request)
       assert(access !== undefined)
-      const answer = await route.handle({ deps, ...access, ...readInput(route, request) })
-      return await reply.code(answer.status).send(answer.body)
+      if (route.isSecret === true) void reply.header('cache-control', 'no-store')
+      const act = async (): Promise<Answer> =>
+        await route.handle({ deps, streams, ...access, ...readInput(route, request, access) })
+      const repeatable = route.method === 'POST' ? readRepeatable(access, request) : undefined
+      const answer = await (repeatable === undefined ? act() : answerOnce(deps, repeatable, act))
+      if (route.contentType !== undefined) void reply.type(route.contentType)
+      return await reply
+        .code(answer.status)
+        .headers(answer.headers ?? {})
+        .send(answer.body)
     },
   })
 }
 
-function readInput(route: Route, request: FastifyRequest): Pick<Call, 'params' | 'query' | 'body'> {
+function readRepeatable({ principal }: Access, request: FastifyRequest): Repeatable | undefined {
+  const key = readIdempotencyKey(request.headers['idempotency-key'])
+  if (key === undefined) return undefined
+  const { method, url, headers, body } = request
+  const [path = ''] = url.split('?', 1)
+  const query = url.slice(path.length)
+  const project = String(headers['x-project-id'] ?? '')
+  const bytes = Buffer.isBuffer(body) ? body : ''
+  return { key, actor: principal.actor, method, path, content: [query, project, bytes] }
+}
+
+function readInput(
+  route: Route,
+  request: FastifyRequest,
+  { principal }: Access,
+): Pick<Call, 'params' | 'query' | 'body' | 'headers'> {
   const params = readParams(route, request.params)
   refuseUnstorable('query', request.query)
   const query = route.query?.safeParse(request.query)
   const sent =
     route.body === null ? undefined : readBody(request.body, request.headers['content-type'])
+  demandKind(route, principal, sent)
   // An action whose members are all optional takes no body as well as an empty one.
   const body = route.body?.safeParse(sent === undefined ? {} : sent)
   const faults = [
@@ -93,18 +130,35 @@ function readInput(route: Route, request: FastifyRequest): Pick<Call, 'params' |
     ...(body?.error ? faultsOf('body', body.error) : []),
   ]
   if (faults.length > 0) throw badRequest(faults)
-  return { params, query: query?.data, body: body?.data }
+  const headers = Object.keys(route.headers ?? {}).map((name) => [name, request.headers[name]])
+  return { params, query: query?.data, body: body?.data, headers: Object.fromEntries(headers) }
+}
+
+/** What a kind of action needs comes before the rest of its body, as what a route needs comes before all of it. */
+function demandKind({ needsByKind }: Route, principal: Principal, sent: unknown): void {
+  if (needsByKind === undefined || typeof sent !== 'object' || sent === null) return
+  const kind = 'kind' in sent && typeof sent.kind === 'string' ? sent.kind : ''
+  const need = new Map(Object.entries(needsByKind)).get(kind)
+  if (need !== undefined) demand(principal, need)
 }
 
 function readParams(route: Route, given: unknown): Record<string, string> {
   const texts = new Map(Object.entries(given ?? {}))
   return Object.fromEntries(
-    Object.entries(route.params).map(([name, prefix]) => {
-      const text = String(texts.get(name))
-      const id = decodeId(prefix, text)
-      return [name, id ?? refuse('NOT_FOUND', `Cannot find ${KIND_OF[prefix]} "${text}"`)]
+    Object.entries(route.params).map(([param, kind]) => {
+      const text = String(texts.get(param))
+      if (kind === 'name') return [param, readName(param, text)]
+      const id = decodeId(kind, text)
+      return [param, id ?? refuse('NOT_FOUND', `Cannot find ${KIND_OF[kind]} "${text}"`)]
     }),
   )
+}
+
+function readName(param: string, text: string): string {
+  const path = `params.${param}`
+  refuseUnstorable(path, text)
+  const { data, error } = Name.safeParse(text)
+  return data ?? refuseField(path, error?.issues[0]?.message ?? 'Not a name')
 }
 
 /** What is no HTTP never becomes a request; it is answered in the envelope all the same. */
@@ -140,7 +194,9 @@ function measure(app: FastifyInstance, { registry, log }: Deps): void {
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none'
     const labels = { method: request.method, route, status: reply.statusCode }
-    seconds.observe(labels, reply.elapsedTime / 1000)
+    // How long a client listened is no measure of the API.
+    const isStream = String(reply.getHeader('content-type')).startsWith('text/event-stream')
+    if (!isStream) seconds.observe(labels, reply.elapsedTime / 1000)
     log.debug({ ...labels, requestId: request.id, durationMs: reply.elapsedTime }, 'Answered')
   })
 }

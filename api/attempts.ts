@@ -50,7 +50,7 @@ function headersOf(
   from: { event: ReturnType<Heads['get']>; sourceName: string | null },
 ): [string, string][] {
   const { event, sourceName } = from
-  const received = event === undefined ? [] : Pairs.parse(JSON.parse(event.headers))
+  const received = Pairs.parse(JSON.parse(event?.headers ?? attempt.givenHeaders ?? '[]'))
   const facts = {
     deliveryId: encodeId('dlv', delivery.id),
     eventId: delivery.eventId === null ? null : encodeId('evt', delivery.eventId),

@@ -2,12 +2,15 @@ import type { Registry } from 'prom-client'
 
 import type { Clock } from '../core/clock.ts'
 import type { Db } from '../core/db/db.ts'
+import type { Ledger } from '../core/db/ledger.ts'
 import type { Egress } from '../core/egress/egress.ts'
 import type { Logger } from '../core/log.ts'
+import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { NatsConnection } from '../core/stream/nats.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
 import type { ShortLimit } from './short-limit.ts'
+import type { StreamLimits } from './stream/live-streams.ts'
 
 /** Of one source. (decisions: Rotation, keys, roles; test-signature) */
 export const SIGNATURE_TESTS_PER_SECOND = 5
@@ -24,8 +27,12 @@ export interface Deps {
   /** Public origin of ingest, without a slash at its end. */
   ingestUrl: string
   requestsPerMinute: number
+  plans: Plans
+  ledger: Ledger
   /** Which addresses a destination may have, and the way to the keys of verifiers. */
   egress: Egress
   keys: KeyStore
   signatureTests: ShortLimit
+  /** Smaller ones than those of a process in service, for tests. */
+  streamLimits?: Partial<StreamLimits>
 }

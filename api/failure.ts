@@ -4,36 +4,56 @@ import type { z } from 'zod'
 import { isDatabaseAway } from '../core/db/failures.ts'
 import { Refusal, refuse, STATUS, type FieldFault } from '../core/errors.ts'
 import { encodeId, type Prefix } from '../core/ids.ts'
-import type { Logger } from '../core/log.ts'
+import { API_WINDOW_SECONDS } from '../core/limits.ts'
+import type { Deps } from './deps.ts'
 import { KIND_OF } from './fields.ts'
-import { TooManyRequests } from './principal.ts'
+import { showRateLimit, TooManyRequests } from './principal.ts'
+import type { Answer } from './route.ts'
 
-/** A client may try again as soon as PostgreSQL has had time to restart. */
+/** A client may try again as soon as PostgreSQL or a worker has had time to restart. */
 const RETRY_AFTER_SECONDS = 2
+
+/** A part of the installation that the answer needs does not answer: the same request may pass a moment later. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+}
 
 /** The only voice of the API's failures: every thrown thing leaves through here in one envelope. (spec: Envelopes) */
 export async function sendFailure(
-  log: Logger,
+  { log, requestsPerMinute }: Deps,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   void reply.header('x-request-id', request.id)
+  if (request.url.startsWith('/v1/') && !reply.hasHeader('x-ratelimit-limit')) {
+    // No key was found to count: what one that has not asked yet may do.
+    const resetSeconds = API_WINDOW_SECONDS
+    showRateLimit(reply, { limit: requestsPerMinute, left: requestsPerMinute, resetSeconds })
+  }
   if (error instanceof TooManyRequests) {
+    void reply.header('retry-after', error.retryAfterSeconds)
     return await reply.code(429).send({ status: 429, message: error.message })
   }
-  const refusal = asRefusal(error)
-  if (refusal !== undefined) {
-    const { code, message, data } = refusal
-    const status = STATUS[code]
-    return await reply.code(status).send({ code, status, message, ...(data && { data }) })
-  }
-  const isAway = isDatabaseAway(error)
+  const refused = answerOf(error)
+  if (refused !== undefined) return await reply.code(refused.status).send(refused.body)
+  const isUnavailable = error instanceof Unavailable
+  const isAway = isUnavailable || isDatabaseAway(error)
   log.error({ err: error, requestId: request.id, url: request.url }, 'Cannot answer a request')
   if (isAway) void reply.header('retry-after', RETRY_AFTER_SECONDS)
   const status = isAway ? 503 : 500
-  const message = isAway ? 'Database is not available' : 'Internal error'
+  const away = isUnavailable ? error.message : 'Database is not available'
+  const message = isAway ? away : 'Internal error'
   return await reply.code(status).send({ status, message, data: { requestId: request.id } })
+}
+
+/** What a refusal answers; undefined for what is not the client's fault. */
+export function answerOf(error: unknown): Answer | undefined {
+  const refusal = asRefusal(error)
+  if (refusal === undefined) return undefined
+  const { code, message, data } = refusal
+  const status = STATUS[code]
+  return { status, body: { code, status, message, ...(data && { data }) } }
 }
 
 /** The faults of one part of a request, each with the path of its member. */

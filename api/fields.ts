@@ -47,6 +47,13 @@ export function IdInput(prefix: Prefix): z.ZodType<string, string> {
 
 export const Name = z.string().min(1).max(NAME_LENGTH_MAX)
 
+/** What stands in a path: an id, told by its prefix, or the name of a resource. */
+export type ParamKind = Prefix | 'name'
+
+export function Param(kind: ParamKind): z.ZodString {
+  return kind === 'name' ? Name : Id(kind)
+}
+
 export const Metadata = z
   .record(z.string().min(1).max(METADATA_KEY_LENGTH_MAX), z.string().max(METADATA_VALUE_LENGTH_MAX))
   .refine((map) => Object.keys(map).length <= METADATA_KEYS_MAX, {

@@ -5,9 +5,11 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { openClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { openDb, openPool } from '../core/db/db.ts'
+import { recordFacts } from '../core/db/ledger.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { openLog } from '../core/log.ts'
 import { openOps } from '../core/ops.ts'
+import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
 import { openNats } from '../core/stream/nats.ts'
 import { KeyStore } from '../core/verify/keys.ts'
@@ -38,6 +40,8 @@ await using app = buildApp({
   keyPrefix: config.KEY_PREFIX,
   ingestUrl: config.INGEST_URL ?? `http://127.0.0.1:${config.INGEST_PORT}`,
   requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
+  plans: readPlans(config.PLANS_FILE),
+  ledger: recordFacts,
   egress,
   keys: new KeyStore(egress.dispatcher),
   signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),

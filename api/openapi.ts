@@ -1,12 +1,13 @@
 import { z } from 'zod'
 
-import { STATUS, type Code } from '../core/errors.ts'
-import type { Prefix } from '../core/ids.ts'
-import { Id } from './fields.ts'
+import { IDEMPOTENCY_HOURS, IDEMPOTENCY_KEY_LENGTH_MAX } from '../core/limits.ts'
+import { Param } from './fields.ts'
+import { Components } from './openapi/components.ts'
+import { exampleOf } from './openapi/example.ts'
+import type { Json } from './openapi/json.ts'
+import { failureResponses } from './openapi/refusals.ts'
+import { TAGS } from './openapi/tags.ts'
 import { errorsOf, route, type Permission, type Route } from './route.ts'
-
-type Json = Record<string, unknown>
-type Direction = 'input' | 'output'
 
 /** Generated from the table of routes and their schemas: there is no second description to fall out of step. */
 export function openApiDocument(routes: readonly Route[]): Json {
@@ -25,18 +26,30 @@ export function openApiDocument(routes: readonly Route[]): Json {
     info: {
       title: 'Postern management API',
       version: '1',
-      description: 'Webhook relay: sources, destinations, connections, events and deliveries.',
+      description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: TAGS[name] ?? name,
+    })),
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
-      schemas: { ...components.schemas, Error: ERROR, Failure: FAILURE },
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the organisation.' },
+      },
+      headers: { ...HEADERS, ...REPLAYED, ...RETRY_AFTER },
+      schemas: components.schemas,
     },
   }
 }
+
+const DESCRIPTION = `Webhook relay: sources, destinations, connections, events and deliveries.
+
+Send the API key as \`authorization: Bearer <key>\`. A key for all projects acts in the default project unless
+\`X-Project-Id\` names another. Branch on the \`code\` of an error, never on its message.`
 
 /** The document below `/v1`, where a key is needed as for everything. */
 export function openApiRoute(document: () => Json): Route {
@@ -46,7 +59,7 @@ export function openApiRoute(document: () => Json): Route {
     operationId: 'getOpenApi',
     tag: 'API',
     summary: 'Read this document',
-    description: 'The same is at `/openapi.json` without a key.',
+    description: 'The same is at `/openapi.json` without a key, and for people at `/docs`.',
     permission: 'any_key',
     scope: 'reach',
     params: {},
@@ -64,38 +77,48 @@ function operation(described: Route, components: Components): Json {
     operationId: described.operationId,
     tags: [described.tag],
     summary: described.summary,
-    description: [described.description, describe(described.permission)]
-      .filter(Boolean)
-      .join('\n\n'),
-    'x-permission': described.permission,
-    parameters: [...parameters(described, components), PROJECT_HEADER],
+    description: [described.description, describeNeeds(described)].filter(Boolean).join('\n\n'),
+    'x-permission': described.needsByKind ?? described.permission,
+    parameters: parameters(described, components),
     ...(body !== null && {
       requestBody: {
         required: !body.safeParse({}).success,
-        content: { 'application/json': { schema: components.schema(body, 'input') } },
+        content: {
+          [JSON_TYPE]: illustrated(components.schema(body, 'input'), components, 'input'),
+        },
       },
     }),
-    responses: { ...successes(described, components), ...failures(errorsOf(described)) },
+    responses: {
+      ...successes(described, components),
+      ...failures(described, components),
+    },
   }
 }
 
 function parameters(described: Route, components: Components): Json[] {
-  const inPath = Object.entries(described.params).map(([name, prefix]: [string, Prefix]) => ({
+  const inPath = Object.entries(described.params).map(([name, kind]) => {
+    const schema = components.schema(Param(kind), 'input')
+    const example = exampleOf(schema, components.schemas, 'input', name)
+    return { name, in: 'path', required: true, schema, example }
+  })
+  const inQuery = Object.entries(described.query?.shape ?? {}).map(([name, part]) => {
+    const required = !part.safeParse(undefined).success
+    const schema = components.schema(part, 'input')
+    const example = exampleOf(schema, components.schemas, 'input', name)
+    return { name, in: 'query', required, schema, ...(required && { example }) }
+  })
+  const named = Object.entries(described.headers ?? {}).map(([name, description]) => ({
     name,
-    in: 'path',
-    required: true,
-    schema: components.schema(Id(prefix), 'input'),
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
   }))
-  const inQuery = Object.entries(described.query?.shape ?? {}).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: !schema.safeParse(undefined).success,
-    schema: components.schema(schema, 'input'),
-  }))
-  return [...inPath, ...inQuery]
+  const inHeader = [PROJECT, ...(described.method === 'POST' ? [IDEMPOTENCY] : []), ...named]
+  return [...inPath, ...inQuery, ...inHeader]
 }
 
-const PROJECT_HEADER = {
+const PROJECT = {
   name: 'X-Project-Id',
   in: 'header',
   required: false,
@@ -104,74 +127,93 @@ const PROJECT_HEADER = {
   schema: { type: 'string' },
 }
 
+const IDEMPOTENCY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: `The same key with the same request returns the first answer for ${IDEMPOTENCY_HOURS} hours. Answers of 429 and 5xx are not kept.`,
+  schema: { type: 'string', pattern: `^[!-~]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$` },
+}
+
 function successes(described: Route, components: Components): Json {
+  const headers = references(HEADERS, described.method === 'POST' ? REPLAYED : {})
   return Object.fromEntries(
     Object.entries(described.responses).map(([status, schema]) => [
       status,
       {
         description: described.summary,
-        headers: HEADERS,
+        headers,
         ...(schema !== null && {
-          content: { 'application/json': { schema: components.schema(schema, 'output') } },
+          content: {
+            [described.contentType ?? JSON_TYPE]: illustrated(
+              components.schema(schema, 'output'),
+              components,
+              'output',
+            ),
+          },
         }),
       },
     ]),
   )
 }
 
-const HEADERS = Object.fromEntries(
-  ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map(
-    (name) => [name, { schema: { type: name === 'X-Request-Id' ? 'string' : 'integer' } }],
-  ),
-)
+function failures(described: Route, components: Components): Json {
+  const responses = failureResponses(errorsOf(described), components)
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      {
+        description: response.description,
+        headers: references(HEADERS, ['429', '503'].includes(status) ? RETRY_AFTER : {}),
+        content: { [JSON_TYPE]: illustrated(response.schema, components, 'output') },
+      },
+    ]),
+  )
+}
 
-/** One response a status; the codes it can carry are an enum of their own. */
-function failures(codes: readonly Code[]): Json {
-  const byStatus = Object.groupBy(codes, (code) => String(STATUS[code]))
-  const coded = Object.entries(byStatus).map(([status, list = []]) => [
-    status,
-    response(list.join(', '), {
-      allOf: [
-        { $ref: '#/components/schemas/Error' },
-        { type: 'object', properties: { code: { enum: list } } },
-      ],
-    }),
+const JSON_TYPE = 'application/json'
+
+/** A schema with an example, or one of each of its alternatives. */
+function illustrated(schema: Json, { schemas }: Components, io: 'input' | 'output'): Json {
+  const { oneOf } = schema
+  if (!Array.isArray(oneOf)) return { schema, example: exampleOf(schema, schemas, io) }
+  const examples = oneOf.map((one: Json) => [
+    String(one['$ref']).split('/').at(-1),
+    { value: exampleOf(one, schemas, io) },
   ])
-  const uncoded = { schema: { $ref: '#/components/schemas/Failure' } }
-  const failed = response('Failure that is not the request’s fault', uncoded.schema)
-  return {
-    429: response('Too many requests with this API key', uncoded.schema),
-    ...Object.fromEntries(coded),
-    500: failed,
-    503: failed,
-  }
+  return { schema, examples: Object.fromEntries(examples) }
 }
 
-function response(description: string, schema: Json): Json {
-  return { description, content: { 'application/json': { schema } } }
+const HEADERS = {
+  'X-Request-Id': header('string', 'Finds the request in the log.'),
+  'X-RateLimit-Limit': header('integer', 'Requests that the API key may make in a minute.'),
+  'X-RateLimit-Remaining': header('integer', 'How many of them are left.'),
+  'X-RateLimit-Reset': header('integer', 'Seconds until the count begins anew.'),
 }
-
-const ERROR = {
-  type: 'object',
-  required: ['code', 'status', 'message'],
-  properties: {
-    code: { type: 'string', enum: Object.keys(STATUS) },
-    status: { type: 'integer' },
-    message: { type: 'string' },
-    data: { type: 'object' },
+const REPLAYED = {
+  'Idempotent-Replayed': {
+    description: 'Given when the answer is that of an earlier request with the Idempotency-Key.',
+    schema: { const: 'true' },
   },
 }
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+}
 
-/** Without `code`: the rate limit of a key, and what is nobody's refusal. */
-const FAILURE = {
-  type: 'object',
-  required: ['status', 'message'],
-  properties: {
-    code: { type: 'string', enum: Object.keys(STATUS) },
-    status: { type: 'integer' },
-    message: { type: 'string' },
-    data: { type: 'object' },
-  },
+function header(type: string, description: string): Json {
+  return { description, required: true, schema: { type } }
+}
+
+function references(...headers: readonly Json[]): Json {
+  return Object.fromEntries(
+    headers.flatMap(Object.keys).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
+}
+
+function describeNeeds({ permission, needsByKind }: Route): string {
+  if (needsByKind === undefined) return describe(permission)
+  const each = Object.entries(needsByKind).map(([kind, need]) => `- \`${kind}\`: ${describe(need)}`)
+  return `By its kind:\n\n${each.join('\n')}`
 }
 
 function describe(permission: Permission): string {
@@ -179,62 +221,4 @@ function describe(permission: Permission): string {
   const level = permission.level === 'write' ? 'Read and write' : 'Read'
   const grant = permission.isExplicit === true ? `an explicit grant of ${level}` : level
   return `Needs ${grant} on ${permission.resource}.`
-}
-
-/** The named schemas of a document. One that reads differently as input and output has two names. */
-class Components {
-  readonly schemas: Record<string, unknown> = {}
-
-  /** The JSON Schema of `schema`, its named parts moved into the components. */
-  schema(schema: z.ZodType, io: Direction): Json {
-    const { $defs = {}, properties } = z.toJSONSchema(z.object({ it: schema }), {
-      target: 'draft-2020-12',
-      io,
-      unrepresentable: 'any',
-    })
-    const names = this.#names($defs, io)
-    for (const [name, definition] of Object.entries($defs)) {
-      const { id: _id, ...rest } = definition
-      this.schemas[names.get(name) ?? name] = relink(rest, names)
-    }
-    return relink(properties?.['it'] ?? {}, names)
-  }
-
-  #names($defs: Record<string, unknown>, io: Direction): Map<string, string> {
-    const renamed = new Set(
-      Object.keys($defs).filter((name) => io === 'input' && this.#differs(name, $defs[name])),
-    )
-    // What refers to a schema of two names needs two names as well.
-    for (let before = -1; before < renamed.size;) {
-      before = renamed.size
-      for (const [name, definition] of Object.entries($defs)) {
-        const text = JSON.stringify(definition)
-        if ([...renamed].some((inner) => text.includes(`"#/$defs/${inner}"`))) renamed.add(name)
-      }
-    }
-    return new Map(
-      Object.keys($defs).map((name) => [name, renamed.has(name) ? `${name}Input` : name]),
-    )
-  }
-
-  #differs(name: string, definition: unknown): boolean {
-    const known = this.schemas[name]
-    return (
-      known !== undefined && JSON.stringify(known) !== JSON.stringify(relink(withoutId(definition)))
-    )
-  }
-}
-
-function withoutId(definition: unknown): unknown {
-  if (typeof definition !== 'object' || definition === null) return definition
-  return Object.fromEntries(Object.entries(definition).filter(([key]) => key !== 'id'))
-}
-
-/** A deep copy whose references point into the components. */
-function relink(value: unknown, names: ReadonlyMap<string, string> = new Map()): Json {
-  const text = JSON.stringify(value)
-  const linked = text.replaceAll(/"#\/\$defs\/([^"]+)"/g, (_match, name: string) =>
-    JSON.stringify(`#/components/schemas/${names.get(name) ?? name}`),
-  )
-  return JSON.parse(linked)
 }

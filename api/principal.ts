@@ -32,6 +32,12 @@ export interface Access {
 /** The key's window is used up: the one refusal without a code. (spec: Limits, "API requests") */
 export class TooManyRequests extends Error {
   override readonly name = 'TooManyRequests'
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super(message)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
 }
 
 /**
@@ -76,6 +82,16 @@ export function demand(principal: Principal, need: Exclude<Permission, 'any_key'
   if (!covers(principal.permissions, need)) refuseNeed(need)
 }
 
+/** On every answer below `/v1`. (decisions: Conventions of the API) */
+export function showRateLimit(
+  reply: FastifyReply,
+  { limit, left, resetSeconds }: { limit: number; left: number; resetSeconds: number },
+): void {
+  void reply.header('x-ratelimit-limit', limit)
+  void reply.header('x-ratelimit-remaining', left)
+  void reply.header('x-ratelimit-reset', resetSeconds)
+}
+
 async function findUse(
   deps: Deps,
   request: FastifyRequest,
@@ -90,13 +106,12 @@ async function findUse(
 function countRequest(deps: Deps, use: KeyUse, reply: FastifyReply): void {
   const endsMs = use.windowStartedAt.getTime() + API_WINDOW_SECONDS * 1000
   const resetSeconds = Math.max(1, Math.ceil((endsMs - deps.clock.now()) / 1000))
-  void reply.header('x-ratelimit-limit', deps.requestsPerMinute)
-  void reply.header('x-ratelimit-remaining', Math.max(0, deps.requestsPerMinute - use.requests))
-  void reply.header('x-ratelimit-reset', resetSeconds)
+  const limit = deps.requestsPerMinute
+  showRateLimit(reply, { limit, left: Math.max(0, limit - use.requests), resetSeconds })
   if (use.requests > deps.requestsPerMinute) {
-    void reply.header('retry-after', resetSeconds)
     throw new TooManyRequests(
       `More than ${deps.requestsPerMinute} requests in a minute: wait until ${timestamp(endsMs)}`,
+      resetSeconds,
     )
   }
 }

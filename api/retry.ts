@@ -1,26 +1,20 @@
-import { findConnection } from '../core/db/connections.ts'
-import type { Db } from '../core/db/db.ts'
+import { retryDeliveries, type RetryRefusal } from '../core/actions/retry.ts'
 import { findDelivery, type Delivery } from '../core/db/deliveries.ts'
-import { findDestination } from '../core/db/destinations.ts'
 import type { Reach } from '../core/db/page.ts'
-import { retryNow } from '../core/db/retries.ts'
 import { refuse } from '../core/errors.ts'
-import { isPaced } from '../core/plans/plans.ts'
-import { partitionOf, WAITING_DUE } from '../core/stream/subjects.ts'
+import { WAITING_DUE } from '../core/stream/subjects.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing } from './failure.ts'
 import { entitlementsFor } from './grants.ts'
 import type { Principal } from './principal.ts'
 
-/** What a retry does to a delivery of each status. (decisions: Answers of actions) */
-const RETRY: Readonly<Record<string, 'allowed' | 'refused'>> = {
-  pending: 'allowed',
-  succeeded: 'allowed',
-  failed: 'allowed',
-  cancelled: 'allowed',
-  throttled: 'refused',
-  in_flight: 'refused',
+const BECAUSE: Record<RetryRefusal, string> = {
+  in_flight: 'it is in flight',
+  throttled: 'it is throttled',
+  test_delivery: 'it is a test delivery',
+  destination_deleted: 'its destination was deleted',
+  connection_deleted: 'its connection was deleted',
 }
 
 /** Makes one attempt due now and tells the workers. Throws the refusals of the retry route. */
@@ -34,26 +28,10 @@ export async function retryDelivery(
   const { organisationId } = principal
   const delivery = await deps.db.transaction().execute(async (tx) => {
     const found = (await findDelivery(tx, reach, id, { lock: true })) ?? refuseMissing('dlv', id)
-    if (RETRY[found.status] !== 'allowed') {
-      refuse('CONFLICT', `Cannot retry delivery: it is ${found.status.replace('_', ' ')}`)
-    }
-    await refuseWithoutEnds(tx, organisationId, found)
-    // Its first attempt is with a worker or on its way there: that is the attempt that was asked for.
-    const isUnderWay = found.leaseUntil !== null && found.leaseUntil > now
-    if (!isUnderWay) {
-      const { destinationId, projectId } = found
-      const plan = await entitlementsFor(tx, organisationId)
-      const partition = partitionOf(organisationId, destinationId, isPaced(plan))
-      await retryNow(tx, {
-        class: found.class,
-        deliveryId: found.id,
-        organisationId,
-        projectId,
-        destinationId,
-        partition,
-        now,
-      })
-    }
+    const plan = await entitlementsFor(deps, tx, organisationId)
+    const how = { organisationId, plan, operationId: null, now }
+    const refusal = (await retryDeliveries(tx, [found], how)).get(id)
+    if (refusal !== undefined) refuse('CONFLICT', `Cannot retry delivery: ${BECAUSE[refusal]}`)
     await audit(tx, deps, {
       principal,
       projectId: found.projectId,
@@ -66,22 +44,4 @@ export async function retryDelivery(
   })
   if (!deps.nats.isClosed()) deps.nats.publish(WAITING_DUE)
   return delivery
-}
-
-/** Nothing could be sent: a worker would cancel it again. */
-async function refuseWithoutEnds(
-  tx: Db,
-  organisationId: string,
-  delivery: Delivery,
-): Promise<void> {
-  const reach = { organisationId, projectId: undefined }
-  if (delivery.eventId === null || delivery.connectionId === null) {
-    refuse('CONFLICT', 'Cannot retry delivery: it is a test delivery')
-  }
-  if ((await findDestination(tx, reach, delivery.destinationId)) === undefined) {
-    refuse('CONFLICT', 'Cannot retry delivery: its destination was deleted')
-  }
-  if ((await findConnection(tx, reach, delivery.connectionId)) === undefined) {
-    refuse('CONFLICT', 'Cannot retry delivery: its connection was deleted')
-  }
 }

@@ -2,16 +2,17 @@ import type { z } from 'zod'
 
 import type { Reach } from '../core/db/page.ts'
 import type { Code } from '../core/errors.ts'
-import type { Prefix } from '../core/ids.ts'
 import type { Need } from '../core/keys/permissions.ts'
 import type { Deps } from './deps.ts'
+import type { ParamKind } from './fields.ts'
 import type { Principal } from './principal.ts'
+import type { LiveStreams } from './stream/live-streams.ts'
 
 /** What a key must hold for a route. No route can be written without saying. */
 export type Permission = Need | 'any_key'
 
-/** Path parameters are ids, named by their prefix: one that is malformed names nothing and is not found. */
-type Params = Readonly<Record<string, Prefix>>
+/** An id that is malformed names nothing and is not found; a name that no resource can have is the client's fault. */
+type Params = Readonly<Record<string, ParamKind>>
 
 /** Success statuses with the schema of their body; null for a status without one. */
 type Responses = Readonly<Record<number, z.ZodType | null>>
@@ -27,16 +28,22 @@ export interface Call<P = Record<string, string>, Q = unknown, B = unknown> {
   params: P
   query: Q
   body: B
+  /** Those that the route names, by their names in lower case. */
+  headers: Readonly<Record<string, string | undefined>>
+  /** The event streams of this process. */
+  streams: LiveStreams
 }
 
-interface Answer {
+export interface Answer {
   status: number
+  /** JSON, or a stream of what the route's content type says. */
   body?: unknown
+  headers?: Readonly<Record<string, string>>
 }
 
 /** One operation of the API as data: mounting, permissions, validation and the OpenAPI document all read it. */
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below `/v1`, with `:name` for parameters. */
   path: string
   operationId: string
@@ -44,12 +51,20 @@ export interface Route {
   summary: string
   description?: string
   permission: Permission
+  /** What is needed besides, by the `kind` that the body names; told before the rest of the body is looked at. */
+  needsByKind?: Readonly<Record<string, Need>>
   /** `project`: lists or creates inside one project, which must be told; `reach`: goes as far as the key does. */
   scope: 'project' | 'reach'
   params: Params
   query: z.ZodObject | null
+  /** Request headers that the operation reads, by their names in lower case, each with what it is for. */
+  headers?: Readonly<Record<string, string>>
   body: z.ZodType | null
   responses: Responses
+  /** Of a success whose body is not JSON. */
+  contentType?: string
+  /** The answer carries a secret: nothing between may keep it. */
+  isSecret?: true
   /** Codes of this operation's own, beside those that follow from permission, scope and input. */
   errors: readonly Code[]
   handle(call: Call): Promise<Answer>
@@ -71,7 +86,8 @@ interface Spec<
 }
 
 type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined
-type Reply<S, T> = T extends z.ZodType ? { status: S; body: z.input<T> } : { status: S }
+type Reply<S, T> = Pick<Answer, 'headers'> &
+  (T extends z.ZodType ? { status: S; body: z.input<T> } : { status: S })
 
 /** Ties a handler's types to its schemas, then forgets them, so that routes of all kinds make one list. */
 export function route<
@@ -85,15 +101,20 @@ export function route<
 }
 
 /** Every code that an operation can answer with. */
-export function errorsOf({ permission, scope, query, body, errors }: Route): Code[] {
+export function errorsOf(described: Route): Code[] {
+  const { method, permission, needsByKind, scope, query, body, errors } = described
   return [
     ...new Set<Code>([
       ...(query !== null || body !== null ? (['BAD_REQUEST'] as const) : []),
       'UNAUTHORIZED',
       ...(scope === 'project' ? (['FORBIDDEN'] as const) : []),
-      ...(permission === 'any_key' ? [] : (['INSUFFICIENT_API_KEY_PERMISSIONS'] as const)),
+      ...(permission === 'any_key' && needsByKind === undefined
+        ? []
+        : (['INSUFFICIENT_API_KEY_PERMISSIONS'] as const)),
       // X-Project-Id may name a project that is not there, on any route.
       'NOT_FOUND',
+      // An Idempotency-Key may be in use.
+      ...(method === 'POST' ? (['CONFLICT'] as const) : []),
       ...errors,
     ]),
   ]

@@ -11,6 +11,7 @@ import {
   type SourceSecrets,
 } from '../core/secrets/source-secrets.ts'
 import { VerifierConfig } from '../core/verify/config.ts'
+import { sameBytes, sha256 } from '../core/verify/encoding.ts'
 import { presetOf } from '../core/verify/presets.ts'
 import { splitSecrets, type VerifierSecrets } from '../core/verify/secrets.ts'
 import type { SourceChanges } from './shapes/source.ts'
@@ -33,6 +34,7 @@ export function newSource(
     secrets: null,
     secretHint: null,
     previousSecretExpiresAt: null,
+    rotationId: null,
     eventTypeField: null,
     idempotencyKeys: [],
     // What a provider sends with and wants to hear is part of its preset.
@@ -102,12 +104,12 @@ function changedKeys(
 
 type VerifierColumns = Pick<
   Source,
-  'verifier' | 'secrets' | 'secretHint' | 'previousSecretExpiresAt' | 'handshake'
+  'verifier' | 'secrets' | 'secretHint' | 'previousSecretExpiresAt' | 'rotationId' | 'handshake'
 >
 
 /**
  * Secrets are never shown, so a verifier that comes back without one keeps what is stored for the same preset and
- * type. A new secret ends a rotation: the one before it no longer verifies.
+ * type. A new secret ends a rotation: the one before it no longer verifies. The stored one written again is not new.
  */
 function changedVerifier(
   keyring: Keyring,
@@ -121,7 +123,7 @@ function changedVerifier(
       ? { config: stored, secrets: {} }
       : splitSecrets(change ?? { type: 'none' })
   const isSame = config.type === stored.type && config.preset === stored.preset
-  const kept = isSame && !holdsSecret(secrets)
+  const kept = isSame && (!holdsSecret(secrets) || isSameSecret(secrets.current, held.current))
   const verifyToken = handshake === undefined ? held.verifyToken : handshake?.verifyToken
   const next: SourceSecrets = kept ? { ...held } : { ...secrets }
   if (verifyToken === undefined) delete next.verifyToken
@@ -132,6 +134,7 @@ function changedVerifier(
     secrets: sealSourceSecrets(keyring, next),
     secretHint: hintOf(next.current),
     previousSecretExpiresAt: kept ? before.previousSecretExpiresAt : null,
+    rotationId: kept ? before.rotationId : null,
     handshake: handshakeKind === undefined ? null : { kind: handshakeKind },
   }
 }
@@ -140,7 +143,15 @@ function holdsSecret({ current, members }: VerifierSecrets): boolean {
   return current !== undefined || (members?.some((member) => member !== null) ?? false)
 }
 
-function hintOf(secret: string | undefined): string | null {
+function isSameSecret(given: string | undefined, stored: string | undefined): boolean {
+  return given !== undefined && stored !== undefined && sameBytes(digestOf(given), digestOf(stored))
+}
+
+function digestOf(secret: string): Buffer {
+  return sha256(Buffer.from(secret))
+}
+
+export function hintOf(secret: string | undefined): string | null {
   return secret === undefined || secret.length < HINTED_LENGTH_MIN ? null : secret.slice(-4)
 }
 

@@ -1,3 +1,4 @@
+import { administerPlan } from '../core/billing/change-plan.ts'
 import { timestamp, type Clock } from '../core/clock.ts'
 import {
   findApiKey,
@@ -8,10 +9,11 @@ import {
 } from '../core/db/api-keys.ts'
 import { writeAudit } from '../core/db/audit.ts'
 import type { Db } from '../core/db/db.ts'
+import type { Ledger } from '../core/db/ledger.ts'
 import {
   findOrganisation,
   insertOrganisation,
-  setPlan,
+  lockOrganisation,
   type Organisation,
 } from '../core/db/organisations.ts'
 import { ensurePartitions } from '../core/db/partitions.ts'
@@ -20,13 +22,21 @@ import { refuse, refuseField } from '../core/errors.ts'
 import { encodeId, newId } from '../core/ids.ts'
 import { makeApiKey } from '../core/keys/api-key.ts'
 import { grantsAnything, type Permissions } from '../core/keys/permissions.ts'
-import { entitlementsOf, retentionClassOf, type PlanName } from '../core/plans/plans.ts'
+import {
+  entitlementsOf,
+  retentionClassOf,
+  type EntitlementOverrides,
+  type PlanName,
+  type Plans,
+} from '../core/plans/plans.ts'
 import { refuseMissing } from './failure.ts'
 
 /** What a person does, at a dashboard or a command line, and no API key can. (spec: Authentication 6) */
 export interface Tenancy {
   db: Db
   clock: Clock
+  plans: Plans
+  ledger: Ledger
   /** Of the audit. */
   actor: string
 }
@@ -35,7 +45,7 @@ const DEFAULT_PROJECT_NAME = 'Default'
 
 /** An organisation with its default project, and the partitions that its events will go to. */
 export async function createOrganisation(
-  { db, clock, actor }: Tenancy,
+  { db, clock, plans, actor }: Tenancy,
   { name, plan }: { name: string; plan: PlanName },
 ): Promise<{ organisation: Organisation; defaultProjectId: string }> {
   const now = new Date(clock.now())
@@ -44,7 +54,7 @@ export async function createOrganisation(
     name,
     plan,
     overrides: {},
-    retentionClass: retentionClassOf(entitlementsOf(plan, {}).retentionDays),
+    retentionClass: retentionClassOf(entitlementsOf(plans, plan, {}).retentionDays),
     createdAt: now,
     updatedAt: now,
   }
@@ -78,34 +88,39 @@ export async function createOrganisation(
   return { organisation, defaultProjectId: project.id }
 }
 
-/** Events that are stored from now on are kept as the new plan says. */
+/** Events that are stored from now on are kept as the new plan says; a subscription goes on with it. */
 export async function changePlan(
-  { db, clock, actor }: Tenancy,
+  tenancy: Tenancy,
   id: string,
   plan: PlanName,
 ): Promise<Organisation> {
-  const now = new Date(clock.now())
+  return await administer(tenancy, id, () => ({ plan }))
+}
+
+/** A negotiated plan: what it was, or nothing, with `set` on top. (decisions: Billing and plans) */
+export async function overridePlan(
+  tenancy: Tenancy,
+  id: string,
+  { clear, set }: { clear: boolean; set: EntitlementOverrides },
+): Promise<Organisation> {
+  return await administer(tenancy, id, (organisation) => ({
+    overrides: { ...(clear ? {} : organisation.overrides), ...set },
+  }))
+}
+
+/** Running processes learn of it from the change table. */
+async function administer(
+  tenancy: Tenancy,
+  id: string,
+  wish: (organisation: Organisation) => Parameters<typeof administerPlan>[3],
+): Promise<Organisation> {
+  const { db, clock, actor } = tenancy
   const changed = await db.transaction().execute(async (tx) => {
-    const found = (await findOrganisation(tx, id)) ?? refuseMissing('org', id)
-    const { retentionDays } = entitlementsOf(plan, found.overrides)
-    const retentionClass = retentionClassOf(retentionDays)
-    await setPlan(tx, id, { plan, retentionClass, updatedAt: now })
-    await writeAudit(
-      tx,
-      {
-        organisationId: id,
-        projectId: null,
-        actor,
-        action: 'organisation.set-plan',
-        subjectKind: 'organisation',
-        subjectId: id,
-        changes: { plan },
-      },
-      now.getTime(),
-    )
-    return { ...found, plan, retentionClass, updatedAt: now }
+    const found = (await lockOrganisation(tx, id)) ?? refuseMissing('org', id)
+    await administerPlan(tx, tenancy, { organisationId: id, actor }, wish(found))
+    return (await findOrganisation(tx, id)) ?? refuseMissing('org', id)
   })
-  await ensurePartitions(db, now.getTime())
+  await ensurePartitions(db, clock.now())
   return changed
 }
 

@@ -22,6 +22,7 @@ const START_DEADLINE_MS = 120_000
 export interface Installation extends AsyncDisposable {
   apiUrl: string
   databaseUrl: string
+  natsUrl: string
   supervisorPid: number
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
 }
@@ -44,12 +45,13 @@ export async function startInstallation(): Promise<Installation> {
     if (performance.now() > deadline || child.exitCode !== null) throw new Error('Cannot start')
     await sleep(100)
   }
-  const { apiUrl, apiKey, databaseUrl, pid } = Standalone.parse(
+  const { apiUrl, apiKey, databaseUrl, natsUrl, pid } = Standalone.parse(
     JSON.parse(readFileSync(file, 'utf8')),
   )
   return {
     apiUrl,
     databaseUrl,
+    natsUrl,
     supervisorPid: pid,
     call: (method, path, body) => callApi(`${apiUrl}${path}`, apiKey, method, body),
     async [Symbol.asyncDispose]() {

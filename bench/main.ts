@@ -6,6 +6,7 @@ import { capacity } from './scenarios/capacity.ts'
 import { drain } from './scenarios/drain.ts'
 import { floors } from './scenarios/floors.ts'
 import { latency } from './scenarios/latency.ts'
+import { reads } from './scenarios/reads.ts'
 import { soak } from './scenarios/soak.ts'
 import { formatTable, type Row } from './table.ts'
 
@@ -14,6 +15,7 @@ const { positionals, values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     rate: { type: 'string', default: '1000' },
+    events: { type: 'string', default: '10000000' },
   },
 })
 
@@ -23,11 +25,12 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   'fan-out': () => capacity(3),
   latency,
   drain,
+  reads: () => reads({ events: Number(values.events) }),
   soak: () => soak({ minutes: Number(values.minutes), rate: Number(values.rate) }),
 }
 
-/** Ten minutes long, so only by name. */
-const BY_NAME_ONLY = new Set(['soak'])
+/** Many minutes long, so only by name. */
+const BY_NAME_ONLY = new Set(['reads', 'soak'])
 
 const names =
   positionals.length > 0

@@ -31,6 +31,8 @@ const Settings = z.object({
   /** CIDRs that deliveries may reach although they are private. */
   DELIVERY_ALLOW_CIDRS: list.optional(),
   DEFAULT_PLAN: z.enum(['hobby', 'launch', 'scale', 'enterprise']).default('enterprise'),
+  /** A JSON file of what plans grant here, where that differs from the built-in plans. */
+  PLANS_FILE: z.string().min(1).optional(),
   KEY_PREFIX: z
     .string()
     .regex(/^[a-z][a-z0-9]{1,15}$/)

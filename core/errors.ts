@@ -31,7 +31,7 @@ export interface FieldFault {
 }
 
 /** The `data` member of each code that has one. A code absent here carries none. */
-interface Data {
+export interface Data {
   BAD_REQUEST: { fields: FieldFault[] }
   CONNECTOR_LIMIT_REACHED: { limit: number; current: number }
   REPLICA_LIMIT_REACHED: { limit: number; current: number }

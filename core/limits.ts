@@ -11,6 +11,14 @@ export const METADATA_KEYS_MAX = 50
 export const METADATA_VALUE_LENGTH_MAX = 500
 export const API_BODY_BYTES_MAX = 1024 * 1024
 
+/** (decisions: Conventions of the API, `Idempotency-Key`) */
+export const IDEMPOTENCY_HOURS = 24
+export const IDEMPOTENCY_WAIT_MS = 10_000
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
+
+/** Longer than any action takes (a test delivery: 60 s); then the key of a request whose process died is free. Ours. */
+export const IDEMPOTENCY_CLAIM_MS = 90_000
+
 /** (spec: GET /v1/events, "search") */
 export const SEARCH_LENGTH_MAX = 255
 
@@ -20,6 +28,13 @@ export const PAYLOAD_KB_MAX = 5120
 
 /** (decisions: Resources, Source) */
 export const IDEMPOTENCY_KEYS_MAX = 5
+
+/** How long the secret before a rotation stays good. (decisions: Rotation, keys, roles) */
+export const OVERLAP_SECONDS_DEFAULT = 86_400
+export const OVERLAP_SECONDS_MAX = 604_800
+
+/** Of a test delivery: it travels in one message to a worker. Ours. */
+export const TEST_BODY_BYTES_MAX = 512 * 1024
 
 /** (decisions: Resources, Filter) */
 export const FILTER_BYTES_MAX = 16 * 1024
@@ -56,3 +71,38 @@ export const MESSAGE_BODY_BYTES_MAX = 64 * 1024
 
 /** Days of the retention classes that events are partitioned by. (spec: Limits, "Event retention") */
 export const RETENTION_CLASSES = [3, 7, 30, 90] as const
+
+/** How long an event is held past its retention while a delivery of it waits. (decisions: Billing and plans, Retention) */
+export const RETENTION_HELD_DAYS = 7
+
+/** The class of events that are held past the longest retention; it has no days. */
+export const HELD_CLASS = 97
+
+/** Bulk operations that run in one project at once. Ours. */
+export const OPERATIONS_RUNNING_MAX = 10
+
+/** How long a finished operation can be read. Ours. */
+export const OPERATION_DAYS = 30
+
+/** What a plan or a new operation counts exactly, and the time it takes for that. Ours. */
+export const MATCHED_MAX = 100_000
+export const MATCHED_BUDGET_MS = 2_000
+
+/** Deliveries and events that one transaction of an operation takes. Ours. */
+export const OPERATION_CHUNK = 200
+
+/**
+ * Deliveries of one operation that wait in lanes at once, so that live ones behind them are not held long: what an
+ * unpaced destination takes in about a second, and what a paced plan lets out in five. Ours.
+ */
+export const OPERATION_WINDOW_MAX = 1_000
+export const OPERATION_WINDOW_SECONDS = 5
+
+/** How long counts are kept by the minute, by the hour and by the day. Ours. */
+export const ROLLUP_DAYS_OF_MINUTES = 2
+export const ROLLUP_DAYS_OF_HOURS = 90
+export const ROLLUP_DAYS_OF_DAYS = 730
+
+/** Buckets of time in one answer of the dashboard, and times their groups. Ours. */
+export const DASHBOARD_BUCKETS_MAX = 1_000
+export const DASHBOARD_ROWS_MAX = 10_000

@@ -23,7 +23,7 @@ export interface ConfigFeedDeps {
  */
 export async function followConfig(
   deps: ConfigFeedDeps,
-  forget: (changes: readonly ConfigChange[]) => void,
+  forget: (changes: readonly ConfigChange[]) => void | Promise<void>,
 ): Promise<{ done: Promise<void> }> {
   const { db, nats, log, signal } = deps
   void followNotices(nats, deps.processId, forget)
@@ -31,7 +31,7 @@ export async function followConfig(
   const done = every(POLL_MS, { signal, log, name: 'configuration' }, async () => {
     const { horizon, changes } = await changesSince(db, since)
     since = horizon
-    if (changes.length > 0) forget(changes)
+    if (changes.length > 0) await forget(changes)
   })
   return { done }
 }

@@ -44,7 +44,10 @@ export function inTurn(first: Respond, ...rest: Respond[]): Respond {
   }
 }
 
-export async function startEndpoint(respond: Respond = says(200)): Promise<Endpoint> {
+export async function startEndpoint(
+  respond: Respond = says(200),
+  host = '127.0.0.1',
+): Promise<Endpoint> {
   const server = createServer((request, response) => {
     const atMs = performance.now()
     void bodyOf(request).then((body) => {
@@ -54,12 +57,12 @@ export async function startEndpoint(respond: Respond = says(200)): Promise<Endpo
       return undefined
     })
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('No port was given')
   const endpoint: Endpoint = {
-    url: `http://127.0.0.1:${address.port}/hook`,
+    url: `http://${host}:${address.port}/hook`,
     arrivals: [],
     respond,
     async [Symbol.asyncDispose]() {

@@ -28,7 +28,7 @@ export async function setOverrides(
   await announceChanges(relay, [{ kind: 'organisation', id }])
 }
 
-/** Says that the organisation has used this many deliveries in the present month. */
+/** Says that the organisation has used this many deliveries in the present month; it has no subscription. */
 export async function setUsage(
   relay: Relay,
   organisationId: string,

@@ -134,8 +134,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   const world = stack.use(await onNats(own, natsServer.url))
   const manager = await ensureDeliveryStream(world.nats)
   const { pool, db, nats, clock } = world
-  const { log } = world.deps
-  stack.use(startHousekeeper({ pool, db, nats, manager, clock, log, name: 'test' }))
+  stack.use(startHousekeeper({ ...world.deps, pool, nats, manager, name: 'test' }))
 
   const ingests = new Set<IngestProcess>()
   const open = async (): Promise<IngestProcess> => {
@@ -240,11 +239,11 @@ async function onNats(world: World, natsUrl: string): Promise<World> {
 
 /** What a process of the data plane needs of its installation. */
 type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
-  Pick<Deps, 'clock' | 'log' | 'ingestUrl'>
+  Pick<Deps, 'clock' | 'log' | 'plans' | 'ingestUrl'>
 
 /** A further ingest process, with connections of its own as a process has. */
 export async function openIngestOn(
-  { databaseUrl, natsUrl, clock, keyring, log, ingestUrl }: Installation,
+  { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl }: Installation,
   name: string,
 ): Promise<IngestProcess> {
   const stack = new AsyncDisposableStack()
@@ -267,6 +266,7 @@ export async function openIngestOn(
       clock,
       log,
       keyring,
+      plans,
       dispatcher: egress.dispatcher,
       ingestUrl,
       trustedProxies: [],
@@ -279,7 +279,7 @@ export async function openIngestOn(
 }
 
 async function openWorkerOn(
-  { databaseUrl, natsUrl, clock, keyring, log }: Installation,
+  { databaseUrl, natsUrl, clock, keyring, plans, log }: Installation,
   allowCidrs: readonly string[],
 ): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack()
@@ -296,6 +296,7 @@ async function openWorkerOn(
       clock,
       log,
       keyring,
+      plans,
       isAllowed: (address) => isReachable(address, allowed),
       name: 'worker',
       random: Math.random,

@@ -4,6 +4,8 @@ import type { World } from './world.ts'
 /** What a seeded event may say of itself; the rest is a small JSON webhook. */
 export interface SeededEvent {
   sourceId: string
+  /** The retention class; 90 unless told. */
+  class?: number
   projectId?: string
   organisationId?: string
   status?: string
@@ -27,7 +29,7 @@ export async function seedEvent(world: World, seed: SeededEvent): Promise<string
   await world.db
     .insertInto('event')
     .values({
-      class: 90,
+      class: seed.class ?? 90,
       id,
       organisation_id: uuid('org', seed.organisationId ?? world.organisationId),
       project_id: uuid('prj', seed.projectId ?? world.projectId),
@@ -64,6 +66,7 @@ export async function seedEvent(world: World, seed: SeededEvent): Promise<string
 
 export interface SeededDelivery {
   eventId: string | null
+  class?: number
   connectionId: string | null
   destinationId: string
   sourceId: string | null
@@ -93,7 +96,7 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
   await world.db
     .insertInto('delivery')
     .values({
-      class: 90,
+      class: seed.class ?? 90,
       id,
       event_id: seed.eventId === null ? null : uuid('evt', seed.eventId),
       connection_id: seed.connectionId === null ? null : uuid('con', seed.connectionId),
@@ -120,7 +123,7 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
       .insertInto('delivery_waiting')
       .values({
         delivery_id: id,
-        class: 90,
+        class: seed.class ?? 90,
         organisation_id: uuid('org', seed.organisationId ?? world.organisationId),
         project_id: projectId,
         destination_id: uuid('dst', seed.destinationId),
@@ -129,6 +132,8 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
         attempt_trigger: 'automatic',
         next_at: seed.nextAt,
         claimed_by: seed.claimedBy ?? null,
+        error_code: seed.lastErrorCode ?? null,
+        response_status: seed.lastResponseStatus ?? null,
       })
       .execute()
   }
@@ -137,7 +142,7 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
       .insertInto('delivery_failed')
       .values({
         delivery_id: id,
-        class: 90,
+        class: seed.class ?? 90,
         project_id: projectId,
         error_code: seed.lastErrorCode ?? null,
         response_status: seed.lastResponseStatus ?? null,
@@ -150,13 +155,19 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
 /** Stores one attempt of a delivery. */
 export async function seedAttempt(
   world: World,
-  seed: { deliveryId: string; number: number; headerNames?: string[]; errorCode?: string },
+  seed: {
+    deliveryId: string
+    class?: number
+    number: number
+    headerNames?: string[]
+    errorCode?: string
+  },
 ): Promise<void> {
   const startedAt = new Date(world.clock.now())
   await world.db
     .insertInto('attempt')
     .values({
-      class: 90,
+      class: seed.class ?? 90,
       delivery_id: uuid('dlv', seed.deliveryId),
       number: seed.number,
       id: newId(startedAt.getTime()),

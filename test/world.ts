@@ -13,14 +13,18 @@ import { ShortLimit } from '../api/short-limit.ts'
 import { changePlan, createKey, createOrganisation, type Tenancy } from '../api/tenancy.ts'
 import type { Clock } from '../core/clock.ts'
 import { openDb, openPool, type Db } from '../core/db/db.ts'
+import { recordFacts } from '../core/db/ledger.ts'
 import { migrate } from '../core/db/migrate.ts'
 import { ensurePartitions } from '../core/db/partitions.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { decodeId, encodeId } from '../core/ids.ts'
 import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
+import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
+import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import { openNats, type NatsConnection } from '../core/stream/nats.ts'
 import { KeyStore } from '../core/verify/keys.ts'
+import { expectAnswer } from './api/documented.ts'
 
 const KEY_PREFIX = 'pst'
 
@@ -82,6 +86,7 @@ export interface World extends Tenant, AsyncDisposable {
 
 export interface WorldOptions {
   plan?: 'hobby' | 'launch' | 'scale' | 'enterprise'
+  plans?: Plans
   requestsPerMinute?: number
   allowCidrs?: readonly string[]
   ingestUrl?: string
@@ -110,13 +115,15 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     keyPrefix: KEY_PREFIX,
     ingestUrl: options.ingestUrl ?? INGEST_URL,
     requestsPerMinute: options.requestsPerMinute ?? 100_000,
+    plans: options.plans ?? BUILT_IN_PLANS,
+    ledger: recordFacts,
     egress,
     keys: new KeyStore(egress.dispatcher),
     signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
   }
   const app = stack.use(buildApp(deps))
   const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })
-  const tenancy: Tenancy = { db, clock, actor: 'test' }
+  const tenancy: Tenancy = { ...deps, actor: 'test' }
   const tenant = await makeTenant(tenancy, options.plan ?? 'enterprise')
   return {
     ...tenant,
@@ -131,10 +138,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     app,
     apiUrl,
     api: async (method, path, body, { key = tenant.key, headers = {} } = {}) =>
-      await call(`${apiUrl}${path}`, method, body, {
-        ...(key !== null && { authorization: `Bearer ${key}` }),
-        ...headers,
-      }),
+      await documented(method, path, async () =>
+        await call(`${apiUrl}${path}`, method, body, {
+          ...(key !== null && { authorization: `Bearer ${key}` }),
+          ...headers,
+        }),
+      ),
     createKey: async (permissions, { projectId, expiresAt } = {}) =>
       await makeKey(tenancy, {
         organisationId: tenant.organisationId,
@@ -145,6 +154,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     createTenant: async (plan = 'enterprise') => await makeTenant(tenancy, plan),
     [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
   }
+}
+
+/** No test sees an answer that the OpenAPI document does not describe. */
+async function documented(
+  method: string,
+  path: string,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const answer = await ask()
+  expectAnswer(method, path, answer)
+  return answer
 }
 
 /** A text goes out as it is, everything else as JSON. */
@@ -160,7 +180,10 @@ async function call(
     headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
     ...(text !== undefined && { body: text }),
   })
-  const answer = await response.text()
+  const isStream = response.headers.get('content-type') === 'text/event-stream'
+  // It would not end: that it began is the answer.
+  if (isStream) await response.body?.cancel()
+  const answer = isStream ? '' : await response.text()
   return {
     status: response.status,
     headers: response.headers,

@@ -7,6 +7,8 @@ import { z } from 'zod'
 import type { Settings } from '../../core/config.ts'
 import { decodeId, type Prefix } from '../../core/ids.ts'
 import { Permissions } from '../../core/keys/permissions.ts'
+import { EntitlementOverrides } from '../../core/plans/plans.ts'
+import { readKeyring, type Keyring } from '../../core/secrets/sealed.ts'
 import { KIND_OF } from '../fields.ts'
 
 /** A command that cannot be understood, as opposed to one that is refused. */
@@ -23,6 +25,8 @@ const OPTIONS = {
   permission: { type: 'string', multiple: true },
   unscoped: { type: 'boolean' },
   expires: { type: 'string' },
+  set: { type: 'string', multiple: true },
+  clear: { type: 'boolean' },
 } as const
 
 export type OptionName = keyof typeof OPTIONS
@@ -86,6 +90,40 @@ export function permissionArguments(texts: readonly string[]): Permissions {
   )
 }
 
+/** `name=value`, repeated: entitlements of a negotiated plan; `unlimited` and `null` are without a limit. */
+export function overrideArguments(texts: readonly string[]): EntitlementOverrides {
+  const pairs = texts.map((text): [string, unknown] => {
+    const [name = '', value = '', ...rest] = text.split('=')
+    if (rest.length > 0 || value === '') {
+      throw new UsageError(`--set "${text}": expected <entitlement>=<value>`)
+    }
+    return [name, OVERRIDE_WORDS.has(value) ? OVERRIDE_WORDS.get(value) : numberOf(value)]
+  })
+  if (new Set(pairs.map(([name]) => name)).size < pairs.length) {
+    throw new UsageError('--set names an entitlement twice')
+  }
+  const parsed = EntitlementOverrides.safeParse(Object.fromEntries(pairs))
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const names = Object.keys(EntitlementOverrides.shape).join(', ')
+  throw new UsageError(
+    issue?.code === 'unrecognized_keys'
+      ? `--set ${issue.keys.join(', ')}: there is ${names}`
+      : `--set ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`,
+  )
+}
+
+const OVERRIDE_WORDS = new Map<string, boolean | null>([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+  ['unlimited', null],
+])
+
+function numberOf(text: string): unknown {
+  return /^\d{1,15}$/.test(text) ? Number(text) : text
+}
+
 const Standalone = z.object({ databaseUrl: z.string() })
 
 /** The database that is named, or that of a standalone installation in DATA_DIR. */
@@ -97,6 +135,22 @@ export function databaseUrlOf(settings: Settings): string {
   } catch (cause) {
     throw new Error(
       `Cannot find a database: set DATABASE_URL, or DATA_DIR to a started installation (${file} cannot be read)`,
+      { cause },
+    )
+  }
+}
+
+/** The keys that are named, or those of a standalone installation in DATA_DIR. */
+export function keyringOf(settings: Settings): Keyring {
+  if (settings.POSTERN_ENCRYPTION_KEY !== undefined) {
+    return readKeyring(settings.POSTERN_ENCRYPTION_KEY)
+  }
+  const file = join(settings.DATA_DIR, 'encryption-key')
+  try {
+    return readKeyring(readFileSync(file, 'utf8').trim())
+  } catch (cause) {
+    throw new Error(
+      `Cannot find an encryption key: set POSTERN_ENCRYPTION_KEY, or DATA_DIR to an installation (${file} cannot be read)`,
       { cause },
     )
   }

@@ -34,9 +34,16 @@ test.for<[words: string, message: string]>([
   expect(read).toThrow(message)
 })
 
-test('readCommand() knows what asks for help', () => {
-  for (const words of [[], ['help'], ['--help'], ['keys', 'create', '-h']]) {
-    expect(readCommand(words)).toBe('help')
-  }
+test.for<[words: string, first: string]>([
+  ['', 'Administration of a Postern installation'],
+  ['help', 'Administration of a Postern installation'],
+  ['--help', 'Administration of a Postern installation'],
+  ['keys --help', 'keys create --name'],
+  ['keys create -h', 'keys create --name'],
+  ['help keys revoke', 'keys revoke <key_…>'],
+])('readCommand() answers "%s" with help', ([words, first]) => {
+  expect(readCommand(words.split(' ').filter((word) => word !== ''))).toMatchObject({
+    help: expect.stringContaining(first),
+  })
   expect(readCommand(['organisations', 'list'])).toBeTypeOf('function')
 })

@@ -16,6 +16,7 @@ import { cancelWaiting } from '../../core/db/retries.ts'
 import { findSource } from '../../core/db/sources.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
+import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
 import { audit, transact } from '../change.ts'
 import { refuseMissing } from '../failure.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
@@ -157,6 +158,7 @@ export const CONNECTION_ROUTES = [
         })
         return found
       })
+      await withdrawDeleted(deps, [connection.id])
       await announceChanges(deps, [{ kind: 'source', id: connection.sourceId }])
       return { status: 204 }
     },
@@ -192,7 +194,7 @@ async function createConnection({
       kind: 'connection',
       verb: 'create',
       id: row.id,
-      changes: shown(body),
+      changes: shownChanges(body),
     })
   })
   await announceChanges(deps, [{ kind: 'source', id: row.sourceId }])
@@ -227,7 +229,7 @@ async function changeConnection(
       kind: 'connection',
       verb,
       id: found.id,
-      changes: shown(data),
+      changes: shownChanges(data),
     })
     return { before: found, after: changed }
   })
@@ -240,7 +242,7 @@ async function changeConnection(
 }
 
 /** Both ends are in the connection's own project; locked, so that neither is deleted under it. */
-async function refuseForeignEnds(tx: Db, row: Row): Promise<void> {
+export async function refuseForeignEnds(tx: Db, row: Row): Promise<void> {
   const reach: Reach = { organisationId: row.organisationId, projectId: row.projectId }
   const lock = { lock: true }
   if ((await findSource(tx, reach, row.sourceId, lock)) === undefined) {
@@ -252,7 +254,9 @@ async function refuseForeignEnds(tx: Db, row: Row): Promise<void> {
 }
 
 /** Ids leave as they came in. */
-function shown(data: z.output<typeof ConnectionUpdate>['data']): Record<string, unknown> {
+export function shownChanges(
+  data: z.output<typeof ConnectionUpdate>['data'],
+): Record<string, unknown> {
   const { sourceId, destinationId, ...rest } = data
   return {
     ...rest,

@@ -2,13 +2,16 @@ import { z } from 'zod'
 
 import {
   findDelivery,
+  FRESH_MS,
   listDeliveries,
   type Delivery as Row,
+  type DeliveryFilter,
   type DeliveryPage,
 } from '../../core/db/deliveries.ts'
 import { refuseField } from '../../core/errors.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { attemptsWithHeaders } from '../attempts.ts'
+import { cancelDelivery } from '../cancel.ts'
 import { readCursor, writeCursor, type Place } from '../cursor.ts'
 import { refuseMissing } from '../failure.ts'
 import { Cursor, IdInput, Limit, Moment, SortDir } from '../fields.ts'
@@ -22,8 +25,10 @@ const tag = 'Deliveries'
 const read = { resource: 'deliveries', level: 'read' } as const
 const noQuery = z.strictObject({})
 
-/** A first attempt ends within its lease or has a waiting row by then; this is several leases. */
-const FRESH_MS = 60_000
+const ResponseStatus = z
+  .string()
+  .regex(/^[1-5](?:\d\d|xx)$/, 'Expected a status as 503 or a class as 5xx')
+  .meta({ id: 'ResponseStatusFilter' })
 
 const DeliveryQuery = z.strictObject({
   status: z.enum(DELIVERY_STATUSES).optional(),
@@ -32,7 +37,7 @@ const DeliveryQuery = z.strictObject({
   destinationId: IdInput('dst').optional(),
   sourceId: IdInput('src').optional(),
   errorCode: ErrorCode.optional(),
-  responseStatus: z.coerce.number().int().min(100).max(599).optional(),
+  responseStatus: ResponseStatus.optional(),
   from: Moment.optional(),
   to: Moment.optional(),
   limit: Limit,
@@ -78,7 +83,7 @@ export const DELIVERY_ROUTES = [
           destinationId: query.destinationId,
           sourceId: query.sourceId,
           errorCode: query.errorCode,
-          responseStatus: query.responseStatus,
+          ...responseOf(query.responseStatus),
           fromId: from === undefined ? undefined : firstIdAt(from),
           // `to` is included, down to its last millisecond.
           untilId: to === undefined ? undefined : firstIdAt(to + 1),
@@ -137,7 +142,36 @@ export const DELIVERY_ROUTES = [
       return { status: 202, body: viewDelivery(row) }
     },
   }),
+  route({
+    method: 'POST',
+    path: '/deliveries/:id/cancel',
+    operationId: 'cancelDelivery',
+    tag,
+    summary: 'Cancel a delivery that waits',
+    description:
+      'No attempt begins afterwards. Only one that is pending or throttled can be cancelled; one whose attempt is under way is in conflict.',
+    permission: { resource: 'deliveries', level: 'write' },
+    scope: 'reach',
+    params: { id: 'dlv' },
+    query: noQuery,
+    body: noQuery,
+    responses: { 202: Delivery },
+    errors: ['CONFLICT'],
+    async handle({ deps, principal, reach, params }) {
+      const row = await cancelDelivery(deps, principal, reach, params.id)
+      return { status: 202, body: viewDelivery(row) }
+    },
+  }),
 ]
+
+function responseOf(
+  text: string | undefined,
+): Pick<DeliveryFilter, 'responseStatus' | 'responseClass'> {
+  if (text === undefined) return { responseStatus: undefined }
+  return text.endsWith('xx')
+    ? { responseStatus: undefined, responseClass: Number(text[0]) }
+    : { responseStatus: Number(text) }
+}
 
 /** An empty value stands for "not due at any time", which sorts last. */
 function endOf(row: Row): Place {

@@ -14,6 +14,7 @@ import { cancelWaiting } from '../../core/db/retries.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
+import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
 import { audit, transact } from '../change.ts'
 import { changeDestination, newDestination, shownChanges } from '../destination-change.ts'
 import { refuseMissing } from '../failure.ts'
@@ -150,7 +151,13 @@ export const DESTINATION_ROUTES = [
     responses: { 204: null },
     errors: ['CONFLICT'],
     async handle(call) {
-      await announceChanges(call.deps, await removeDestination(call))
+      const changes = await removeDestination(call)
+      const deleted = changes.filter(({ kind }) => kind === 'destination')
+      await withdrawDeleted(
+        call.deps,
+        deleted.map(({ id }) => id),
+      )
+      await announceChanges(call.deps, changes)
       return { status: 204 }
     },
   }),

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { findEvent } from '../../core/db/events.ts'
 import type { Reach } from '../../core/db/page.ts'
 import { compileFilter, matchFilter, type Matchable } from '../../core/match/filter.ts'
+import { lowerHeaders, matchableOf } from '../../core/match/matchable.ts'
 import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../failure.ts'
 import { IdInput } from '../fields.ts'
-import { lowerHeaders, matchableOf } from '../matchable.ts'
 import { demand } from '../principal.ts'
 import { route } from '../route.ts'
 import { Pairs } from '../shapes/attempt.ts'
@@ -31,7 +31,12 @@ const TestFilter = z
     message: 'Expected one of eventId and sample',
     path: ['sample'],
   })
-  .meta({ id: 'TestFilter' })
+  .meta({
+    id: 'TestFilter',
+    examples: [
+      { filter: { body: { amount: { $gte: 100 } } }, sample: { body: { amount: 120 } } },
+    ],
+  })
 
 const FilterMatch = z
   .object({

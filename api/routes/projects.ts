@@ -13,11 +13,12 @@ import {
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
+import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
 import { audit, transact } from '../change.ts'
 import { refuseMissing } from '../failure.ts'
 import { Flag } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
-import { demand } from '../principal.ts'
+import { demand, type Principal } from '../principal.ts'
 import { route, type Call } from '../route.ts'
 import { Project, ProjectCreate, ProjectUpdate, viewProject } from '../shapes/project.ts'
 
@@ -59,12 +60,7 @@ export const PROJECT_ROUTES = [
     responses: { 201: Project },
     errors: ['CONFLICT'],
     async handle({ deps, principal, body }) {
-      if (principal.isBound) {
-        refuse(
-          'INSUFFICIENT_API_KEY_PERMISSIONS',
-          'Cannot create a project with an API key that is bound to one project',
-        )
-      }
+      refuseBound(principal)
       const now = new Date(deps.clock.now())
       const project = {
         id: newId(now.getTime()),
@@ -162,11 +158,27 @@ export const PROJECT_ROUTES = [
     responses: { 204: null },
     errors: ['CONFLICT'],
     async handle(call) {
-      await announceChanges(call.deps, await removeProject(call))
+      const changes = await removeProject(call)
+      const deleted = changes.filter(({ kind }) => kind === 'destination')
+      await withdrawDeleted(
+        call.deps,
+        deleted.map(({ id }) => id),
+      )
+      await announceChanges(call.deps, changes)
       return { status: 204 }
     },
   }),
 ]
+
+/** (spec: Authentication 2) */
+export function refuseBound({ isBound }: Principal): void {
+  if (isBound) {
+    refuse(
+      'INSUFFICIENT_API_KEY_PERMISSIONS',
+      'Cannot create a project with an API key that is bound to one project',
+    )
+  }
+}
 
 async function removeProject({
   deps,

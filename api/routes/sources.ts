@@ -8,7 +8,6 @@ import {
   insertSource,
   listSources,
   SOURCE_NAME_TAKEN,
-  updateSource,
   type ActiveSource,
 } from '../../core/db/sources.ts'
 import { refuse } from '../../core/errors.ts'
@@ -21,14 +20,10 @@ import { listOf, ListQuery, readPage, toList } from '../list.ts'
 import { demand } from '../principal.ts'
 import { route, type Call } from '../route.ts'
 import { Toggle } from '../shapes/connection.ts'
-import {
-  Source,
-  SourceCreate,
-  SourceUpdate,
-  viewSource,
-  type SourceChanges,
-} from '../shapes/source.ts'
+import { Source, SourceCreate, SourceUpdate, type SourceChanges } from '../shapes/source.ts'
+import { showSource, sourceViewer } from '../show-source.ts'
 import { changeSource, newSource, shownChanges } from '../source-change.ts'
+import { writeSource } from '../write-source.ts'
 
 const tag = 'Sources'
 const read = { resource: 'sources', level: 'read' } as const
@@ -52,7 +47,7 @@ export const SOURCE_ROUTES = [
     async handle({ deps, project, query }) {
       const list = readPage(query, 'sources', project())
       const rows = await listSources(deps.db, project(), list.page)
-      const view = (row: ActiveSource) => viewSource(row, deps.ingestUrl)
+      const view = await sourceViewer(deps, rows)
       return { status: 200, body: toList(rows, list, view) }
     },
   }),
@@ -72,7 +67,7 @@ export const SOURCE_ROUTES = [
     errors: ['CONFLICT'],
     async handle(call) {
       const row = await createSource(call)
-      return { status: 201, body: viewSource(row, call.deps.ingestUrl) }
+      return { status: 201, body: await showSource(call.deps, row) }
     },
   }),
   route({
@@ -90,7 +85,7 @@ export const SOURCE_ROUTES = [
     errors: [],
     async handle({ deps, reach, params }) {
       const row = (await findSource(deps.db, reach, params.id)) ?? refuseMissing('src', params.id)
-      return { status: 200, body: viewSource(row, deps.ingestUrl) }
+      return { status: 200, body: await showSource(deps, row) }
     },
   }),
   route({
@@ -109,8 +104,8 @@ export const SOURCE_ROUTES = [
     responses: { 200: Source },
     errors: ['CONFLICT'],
     async handle(call) {
-      const row = await writeSource(call, call.body.data, { verb: 'update', part: 'body.data' })
-      return { status: 200, body: viewSource(row, call.deps.ingestUrl) }
+      const row = await change(call, call.body.data, { verb: 'update', part: 'body.data' })
+      return { status: 200, body: await showSource(call.deps, row) }
     },
   }),
   route({
@@ -128,8 +123,8 @@ export const SOURCE_ROUTES = [
     responses: { 200: Source },
     errors: [],
     async handle(call) {
-      const row = await writeSource(call, call.body, { verb: 'toggle', part: 'body' })
-      return { status: 200, body: viewSource(row, call.deps.ingestUrl) }
+      const row = await change(call, call.body, { verb: 'toggle', part: 'body' })
+      return { status: 200, body: await showSource(call.deps, row) }
     },
   }),
   route({
@@ -186,29 +181,15 @@ async function createSource({
   return { ...row, lastEventAt: null, lastHandshakeAt: null }
 }
 
-async function writeSource(
-  { deps, principal, reach, params }: Call<{ id: string }>,
+async function change(
+  call: Call<{ id: string }>,
   changes: SourceChanges,
   { verb, part }: { verb: 'update' | 'toggle'; part: string },
 ): Promise<ActiveSource> {
-  const taken = { constraint: SOURCE_NAME_TAKEN, name: changes.name }
-  const row = await transact(deps, taken, async (tx) => {
-    const found =
-      (await findSource(tx, reach, params.id, { lock: true })) ?? refuseMissing('src', params.id)
-    const now = new Date(deps.clock.now())
-    const changed = changeSource(deps.keyring, found, changes, { part, now })
-    await updateSource(tx, changed)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'source',
-      verb,
-      id: found.id,
-      changes: shownChanges(changes),
-    })
-    return changed
-  })
-  await announceChanges(deps, [{ kind: 'source', id: row.id }])
+  const { row } = await writeSource(call, { verb, name: changes.name }, (found, now) => ({
+    row: changeSource(call.deps.keyring, found, changes, { part, now }),
+    shown: shownChanges(changes),
+  }))
   return row
 }
 

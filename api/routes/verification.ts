@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import { findSource } from '../../core/db/sources.ts'
 import { refuse } from '../../core/errors.ts'
+import { lowerHeaders } from '../../core/match/matchable.ts'
 import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
 import { VerifierConfig } from '../../core/verify/config.ts'
 import { verifyWithKeys } from '../../core/verify/keys.ts'
@@ -10,7 +11,6 @@ import { REJECTION_REASONS, type SignedRequest } from '../../core/verify/request
 import { compileVerifier } from '../../core/verify/verify.ts'
 import { refuseMissing } from '../failure.ts'
 import { Moment } from '../fields.ts'
-import { lowerHeaders } from '../matchable.ts'
 import { route } from '../route.ts'
 
 const noQuery = z.strictObject({})
@@ -52,7 +52,10 @@ const TestSignature = z
     message: 'Expected one of body and bodyBase64',
     path: ['body'],
   })
-  .meta({ id: 'TestSignature' })
+  .meta({
+    id: 'TestSignature',
+    examples: [{ headers: { 'x-hub-signature-256': 'sha256=5d7f…' }, body: '{"id":1}' }],
+  })
 
 const Diagnosis = z
   .object({

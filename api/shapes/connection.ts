@@ -42,6 +42,11 @@ export const ConnectionCreate = z
   })
   .meta({ id: 'ConnectionCreate' })
 
+/** The path has the name. */
+export const ConnectionUpsert = ConnectionCreate.partial({ name: true }).meta({
+  id: 'ConnectionUpsert',
+})
+
 export const ConnectionUpdate = z
   .strictObject({
     data: z

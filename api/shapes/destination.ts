@@ -63,7 +63,8 @@ const Url = z
   .max(URL_LENGTH_MAX)
   .refine((text) => isPlain(text), 'Credentials belong in auth, not in the URL')
 
-const Headers = z
+/** Headers that a client has us send. */
+export const Headers = z
   .record(z.string(), z.string())
   .superRefine((headers, context) => {
     for (const [name, value] of Object.entries(headers)) {
@@ -129,6 +130,11 @@ export type DestinationChanges = z.output<typeof Changes>
 
 export const DestinationCreate = Changes.extend({ name: Name, url: Url }).meta({
   id: 'DestinationCreate',
+})
+
+/** The path has the name. */
+export const DestinationUpsert = DestinationCreate.partial({ name: true }).meta({
+  id: 'DestinationUpsert',
 })
 
 export const DestinationUpdate = z.strictObject({ data: Changes }).meta({ id: 'DestinationUpdate' })

@@ -23,6 +23,9 @@ export const ProjectCreate = z
   .strictObject({ ...changeable, metadata: Metadata.nullish() })
   .meta({ id: 'ProjectCreate' })
 
+/** The path has the name. */
+export const ProjectUpsert = ProjectCreate.partial({ name: true }).meta({ id: 'ProjectUpsert' })
+
 export const ProjectUpdate = z
   .strictObject({ data: z.strictObject(changeable).partial() })
   .meta({ id: 'ProjectUpdate' })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
+import type { SecretUsage } from '../../core/db/secret-usage.ts'
 import type { ActiveSource } from '../../core/db/sources.ts'
 import { encodeId } from '../../core/ids.ts'
 import { IDEMPOTENCY_KEYS_MAX, PAYLOAD_KB_MAX } from '../../core/limits.ts'
@@ -101,9 +102,21 @@ export const SourceCreate = Changes.extend({
   kind: z.enum(['http', 'email']).optional(),
 }).meta({ id: 'SourceCreate' })
 
+/** The path has the name. */
+export const SourceUpsert = SourceCreate.partial({ name: true }).meta({ id: 'SourceUpsert' })
+
 export const SourceUpdate = z.strictObject({ data: Changes }).meta({ id: 'SourceUpdate' })
 
-export function viewSource(row: ActiveSource, ingestUrl: string): z.output<typeof Source> {
+/** A rotation that is under way; nothing is known of its use until a request was verified. */
+interface Rotation {
+  previousExpiresAt: Date
+  used: SecretUsage | undefined
+}
+
+export function viewSource(
+  row: ActiveSource,
+  { ingestUrl, rotation }: { ingestUrl: string; rotation: Rotation | undefined },
+): z.output<typeof Source> {
   const verifier = AnyConfig.parse(row.verifier)
   return Source.parse({
     id: encodeId('src', row.id),
@@ -116,7 +129,7 @@ export function viewSource(row: ActiveSource, ingestUrl: string): z.output<typeo
     isEnabled: row.isEnabled,
     verifier,
     secretHint: row.secretHint,
-    secretRotation: null,
+    secretRotation: rotation === undefined ? null : viewRotation(rotation),
     bodyAuthenticated: bodyAuthenticated(verifier),
     eventTypeField: row.eventTypeField,
     idempotencyKeys: row.idempotencyKeys,
@@ -131,4 +144,19 @@ export function viewSource(row: ActiveSource, ingestUrl: string): z.output<typeo
     createdAt: timestamp(row.createdAt.getTime()),
     updatedAt: timestamp(row.updatedAt.getTime()),
   })
+}
+
+function viewRotation({
+  previousExpiresAt,
+  used,
+}: Rotation): NonNullable<z.output<typeof Source>['secretRotation']> {
+  const count = (slot: 'current' | 'previous') => ({
+    count: used?.[slot].count ?? 0,
+    lastSeenAt: moment(used?.[slot].lastSeenAt ?? null),
+  })
+  return {
+    previousExpiresAt: timestamp(previousExpiresAt.getTime()),
+    current: count('current'),
+    previous: count('previous'),
+  }
 }

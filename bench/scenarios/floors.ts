@@ -1,40 +1,75 @@
+import { fork } from 'node:child_process'
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { fastify } from 'fastify'
+import { z } from 'zod'
 
-import { median } from '../measure.ts'
+import { timeCommits, timeMessages } from '../floors/storage.ts'
+import { percentile } from '../measure.ts'
 import type { Row } from '../table.ts'
-import { Senders } from '../traffic.ts'
+import { openSink, Senders } from '../traffic.ts'
 
 const SECONDS = 4
 const SYNCS = 200
+const CONNECTIONS = 64
 
-/** What this machine gives to anyone, in the same run: by these a figure travels from one machine to another. */
+/** At this rate nothing queues: what is left is the way there and back. */
+const SLOW_PER_SECOND = 50
+
+/**
+ * What this machine gives to anyone, in the same run: by these a figure travels from one machine to another. The sum
+ * at the end is what an event costs when nothing is verified, matched, signed, parsed, logged or counted.
+ */
 export async function floors(): Promise<Row[]> {
-  const hmacUs = timeHmac()
+  const server = await bareServer()
+  const post = await barePost()
+  const commit = await timeCommits()
+  const message = await timeMessages()
+  const sum = server.cpuUs + post.cpuUs + 2 * commit.cpuUsPerRow + message.cpuUs
   return [
-    {
-      figure: 'floor: HMAC-SHA256 of 1 KiB',
-      must: '',
-      measured: `${hmacUs.toFixed(1)} us`,
-      cpu: '',
-    },
-    {
-      figure: 'floor: 8 KiB write and fdatasync',
-      must: '',
-      measured: `p50 ${timeSync().toFixed(2)} ms`,
-      cpu: '',
-    },
-    {
-      figure: 'floor: bare fastify 200, generator included',
-      must: '',
-      measured: `${Math.round(await bareServer()).toLocaleString('en')}/s`,
-      cpu: '',
-    },
+    row('floor: HMAC-SHA256 of 1 KiB', `${timeHmac().toFixed(1)} us`),
+    row('floor: 8 KiB write and fdatasync', `p50 ${timeSync().toFixed(2)} ms`),
+    row(
+      'floor: bare fastify 200, generator included',
+      perSecond(server.perSecond),
+      us(server.cpuUs),
+    ),
+    row(`floor: bare fastify 200 at ${SLOW_PER_SECOND}/s`, latencyText(server.slow)),
+    row('floor: bare undici POST, destination included', perSecond(post.perSecond), us(post.cpuUs)),
+    row(
+      'floor: one row committed',
+      latencyText(commit.single),
+      `postgres ${Math.round(commit.cpuUsSingle)} us`,
+    ),
+    row(
+      'floor: 64 rows of 1 KiB committed',
+      perSecond(commit.perSecond),
+      `postgres ${Math.round(commit.cpuUsPerRow)} us a row`,
+    ),
+    row(
+      'floor: JetStream message stored, taken, acknowledged',
+      perSecond(message.perSecond),
+      `nats ${Math.round(message.cpuUs)} us`,
+    ),
+    row('floor of an event: 200, POST, two rows in batches, message', '', us(sum)),
   ]
+}
+
+const row = (figure: string, measured: string, cpu = ''): Row => ({
+  figure,
+  must: '',
+  measured,
+  cpu,
+})
+const us = (value: number): string => `${Math.round(value)} us`
+const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en')}/s`
+
+function latencyText(sorted: readonly number[]): string {
+  const at = (share: number): string => percentile(sorted, share).toFixed(2)
+  return `p50 ${at(0.5)}, p95 ${at(0.95)} ms`
 }
 
 function timeHmac(): number {
@@ -59,26 +94,79 @@ function timeSync(): number {
   })
   closeSync(file)
   rmSync(directory, { recursive: true })
-  return median(times)
+  return percentile(
+    times.toSorted((a, b) => a - b),
+    0.5,
+  )
 }
 
-async function bareServer(): Promise<number> {
-  const app = fastify()
-  app.post('/', () => ({ ok: true }))
-  const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+interface BareServer {
+  perSecond: number
+  /** Of the server alone. */
+  cpuUs: number
+  /** Milliseconds to each answer at the slow rate, sorted. */
+  slow: number[]
+}
+
+async function bareServer(): Promise<BareServer> {
+  const child = fork(new URL('../floors/server.ts', import.meta.url))
+  const heard = async <T>(schema: z.ZodType<T>): Promise<T> => {
+    const [message]: unknown[] = await once(child, 'message')
+    return schema.parse(message)
+  }
+  const url = new URL(await heard(z.string()))
+  const cpuUs = async (): Promise<number> => {
+    child.send('cpu')
+    return await heard(z.number())
+  }
   const senders = new Senders({ url, secret: 'floor', bodyBytes: 1_024 })
-  await senders.open(64)
-  const until = performance.now() + SECONDS * 1_000
+  await senders.open(CONNECTIONS)
+  await sendFor(senders, 1_000)
+  const before = await cpuUs()
+  const answered = await sendFor(senders, SECONDS * 1_000)
+  const used = (await cpuUs()) - before
+  const slow = await sendSlowly(senders)
+  senders.close()
+  child.disconnect()
+  await once(child, 'exit')
+  return { perSecond: answered / SECONDS, cpuUs: used / answered, slow }
+}
+
+/** Each connection sends again as soon as it is answered. Returns the number of answers. */
+async function sendFor(senders: Senders, ms: number): Promise<number> {
+  const until = performance.now() + ms
   let answered = 0
+  let underway = CONNECTIONS
   await new Promise<void>((resolve) => {
     const next = (): void => {
       answered++
       if (performance.now() < until) senders.send(answered, next)
-      else resolve()
+      else if (--underway === 0) resolve()
     }
-    for (let n = 0; n < 64; n++) senders.send(n, next)
+    for (let n = 0; n < CONNECTIONS; n++) senders.send(n, next)
   })
-  senders.close()
-  await app.close()
-  return answered / SECONDS
+  return answered
+}
+
+async function sendSlowly(senders: Senders): Promise<number[]> {
+  const times: number[] = []
+  for (let n = 0; n < SECONDS * SLOW_PER_SECOND; n++) {
+    const startedAt = performance.now()
+    await new Promise<void>((resolve) => senders.send(n, () => resolve()))
+    times.push(performance.now() - startedAt)
+    await new Promise((resolve) => setTimeout(resolve, 1_000 / SLOW_PER_SECOND))
+  }
+  return times.toSorted((a, b) => a - b)
+}
+
+const Sent = z.object({ sent: z.number(), cpuUs: z.number() })
+
+async function barePost(): Promise<{ perSecond: number; cpuUs: number }> {
+  await using sink = await openSink(() => undefined)
+  const sender = new URL('../floors/sender.ts', import.meta.url)
+  const child = fork(sender, [new URL(sink.url).origin, String(SECONDS * 1_000)])
+  const [message]: unknown[] = await once(child, 'message')
+  const { sent, cpuUs } = Sent.parse(message)
+  if (child.exitCode === null) await once(child, 'exit')
+  return { perSecond: sent / SECONDS, cpuUs: cpuUs / sent }
 }

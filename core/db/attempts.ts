@@ -18,6 +18,8 @@ export interface Attempt {
   signature: string
   /** JSON of names; null when the destination had no headers of its own. */
   headerNames: string | null
+  /** JSON of the headers that took an event's place; null when there is an event. */
+  givenHeaders: string | null
   responseStatus: number | null
   /** JSON of [name, value] pairs. */
   responseHeaders: string | null
@@ -36,6 +38,7 @@ export async function attemptsOf(
     select a.delivery_id as "deliveryId", a.number, a.id, a.trigger, a.outcome, a.started_at as "startedAt",
       a.duration_ms as "durationMs", a.dns_ms as "dnsMs", a.connect_ms as "connectMs", a.tls_ms as "tlsMs",
       a.first_byte_ms as "firstByteMs", a.url, a.signature, a.header_names as "headerNames",
+      a.given_headers as "givenHeaders",
       a.response_status as "responseStatus", a.response_headers as "responseHeaders",
       a.response_body as "responseBody", a.error_code as "errorCode", a.replica_id as "replicaId"
     from unnest(${deliveries.map((delivery) => delivery.class)}::int2[],

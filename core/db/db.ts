@@ -51,6 +51,8 @@ export function openPool({ url, max, log, statementTimeoutMs, hotPath }: PoolOpt
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     maxLifetimeSeconds: CONNECTION_LIFE_SECONDS,
     statement_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    // A process that froze inside a transaction must not commit it minutes later.
+    idle_in_transaction_session_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     keepAlive: true,
     ...(hotPath && { options: HOT_PATH[hotPath] }),
   })

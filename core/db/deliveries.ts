@@ -37,6 +37,8 @@ export interface DeliveryFilter {
   sourceId: string | undefined
   errorCode: string | undefined
   responseStatus: number | undefined
+  /** The first digit of the response status. */
+  responseClass?: number | undefined
   /** Bounds of the id: from the first, before the second. */
   fromId: string | undefined
   untilId: string | undefined
@@ -51,6 +53,9 @@ export interface DeliveryPage {
   /** First attempts begin at once and leave no waiting row: those that may be under way have ids from here on. */
   freshFromId: string
 }
+
+/** A first attempt ends within its lease or has a waiting row by then; this is several leases. */
+export const FRESH_MS = 60_000
 
 /** Deliveries come from the small tables of what waits or failed wherever the filter allows it. */
 type Driver = 'waiting' | 'failed' | 'fresh' | 'all'
@@ -92,16 +97,31 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   page: DeliveryPage,
 ): Promise<Delivery[]> {
+  const { rows } = await sql<Delivery>`${pageOf(filter, page)}`.execute(db)
+  return rows
+}
+
+/** How many rows such a page has, the one more included, and the last one's id. */
+export async function measureDeliveries(
+  db: Db,
+  filter: DeliveryFilter,
+  page: DeliveryPage,
+): Promise<{ count: number; lastId: string | null }> {
+  const { rows } = await sql<{ count: number; lastId: string | null }>`
+    select count(*)::int as count, (array_agg(id))[count(*)] as "lastId"
+    from (${pageOf(filter, page)}) as page`.execute(db)
+  return rows[0] ?? { count: 0, lastId: null }
+}
+
+function pageOf(filter: DeliveryFilter, page: DeliveryPage): RawBuilder<unknown> {
   const branches = driversOf(filter).map(
     (driver) => sql`(select ${COLUMNS} from ${fromOf(driver, filter, page)}
       where ${sql.join(conditions(driver, filter, page), sql` and `)}
       ${orderBy(page, KEY[driver], NEXT_AT)}
       limit ${page.limit + 1})`,
   )
-  const { rows } = await sql<Delivery>`
-    select * from (${sql.join(branches, sql` union all `)}) as found
-    ${orderBy(page, sql`id`, sql`"nextAt"`)} limit ${page.limit + 1}`.execute(db)
-  return rows
+  return sql`select * from (${sql.join(branches, sql` union all `)}) as found
+    ${orderBy(page, sql`id`, sql`"nextAt"`)} limit ${page.limit + 1}`
 }
 
 /**
@@ -109,9 +129,9 @@ export async function listDeliveries(
  * backlog of a hundred thousand a page is then joined and no more.
  */
 function fromOf(driver: Driver, filter: DeliveryFilter, page: DeliveryPage): RawBuilder<unknown> {
-  const { connectionId, sourceId, destinationId, errorCode, responseStatus } = filter
+  const { connectionId, sourceId, destinationId } = filter
   const last = sql`${orderBy(page, KEY[driver], NEXT_AT)} limit ${page.limit + 1}`
-  if (driver === 'waiting' && areAny([connectionId, sourceId, errorCode, responseStatus])) {
+  if (driver === 'waiting' && areAny([connectionId, sourceId])) {
     return sql`(select * from delivery_waiting w
       where ${sql.join(waitingConditions(filter, page), sql` and `)} ${last}) w
       join delivery d on d.class = w.class and d.id = w.delivery_id`
@@ -134,6 +154,9 @@ function waitingConditions(filter: DeliveryFilter, page: DeliveryPage): RawBuild
       [sql`w.project_id`, filter.projectId],
       [sql`w.status`, filter.status],
       [sql`w.destination_id`, filter.destinationId],
+      [sql`w.error_code`, filter.errorCode],
+      [sql`w.response_status`, filter.responseStatus],
+      [sql`w.response_status / 100`, filter.responseClass],
     ]),
     ...within(KEY.waiting, filter),
     ...afterPlace(KEY.waiting, page),
@@ -146,26 +169,31 @@ function failedConditions(filter: DeliveryFilter, page: DeliveryPage): RawBuilde
       [sql`f.project_id`, filter.projectId],
       [sql`f.error_code`, filter.errorCode],
       [sql`f.response_status`, filter.responseStatus],
+      [sql`f.response_status / 100`, filter.responseClass],
     ]),
     ...within(KEY.failed, filter),
     ...afterPlace(KEY.failed, page),
   ]
 }
 
-function driversOf({ eventId, status, errorCode, responseStatus }: DeliveryFilter): Driver[] {
+function driversOf({ eventId, status, errorCode, ...filter }: DeliveryFilter): Driver[] {
   if (eventId !== undefined) return ['all']
+  const { responseStatus, responseClass = responseStatus && Math.floor(responseStatus / 100) } =
+    filter
   switch (status) {
     case 'pending':
-      return ['waiting', 'fresh']
+      // Before its first attempt nothing has come of it.
+      return errorCode === undefined && responseClass === undefined
+        ? ['waiting', 'fresh']
+        : ['waiting']
     case 'throttled':
     case 'in_flight':
       return ['waiting']
     case 'failed':
       return ['failed']
     case undefined: {
-      const isSuccess =
-        responseStatus !== undefined && responseStatus >= 200 && responseStatus < 300
-      const isFailure = errorCode !== undefined || (responseStatus !== undefined && !isSuccess)
+      const isFailure =
+        errorCode !== undefined || (responseClass !== undefined && responseClass !== 2)
       return isFailure ? ['failed', 'waiting'] : ['all']
     }
     default:
@@ -195,6 +223,7 @@ function conditions(
       [sql`d.source_id`, filter.sourceId],
       [sql`d.last_error_code`, filter.errorCode],
       [sql`d.last_response_status`, filter.responseStatus],
+      [sql`d.last_response_status / 100`, filter.responseClass],
       [sql`w.status`, driver === 'waiting' ? filter.status : undefined],
     ]),
     ...within(key, filter),

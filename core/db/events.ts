@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from './db.ts'
+import { byIndexOnly } from './index-only.ts'
 import type { Reach } from './page.ts'
 
 /** An event as it stands in a list. */
@@ -49,7 +50,8 @@ export interface EventFilter {
   afterId: string | undefined
 }
 
-const SUMMARY = sql`
+/** The columns of an `EventSummary`. */
+export const SUMMARY = sql`
   class, id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
   event_type as "eventType", idempotency_key as "idempotencyKey", rejection_reason as "rejectionReason",
   verified_with as "verifiedWith", method, path, content_type as "contentType", size_bytes as "sizeBytes",
@@ -68,6 +70,20 @@ export async function listEvents(
   return rows
 }
 
+/** How many such rows there are, the one more included, and the last one's id. */
+export async function measureEvents(
+  db: Db,
+  filter: EventFilter,
+  limit: number,
+): Promise<{ count: number; lastId: string | null }> {
+  const { rows } = await sql<{ count: number; lastId: string | null }>`
+    select count(*)::int as count, (array_agg(id))[count(*)] as "lastId"
+    from (select id from event where ${where(filter)} ${order(filter)} limit ${limit + 1}) as page`.execute(
+    db,
+  )
+  return rows[0] ?? { count: 0, lastId: null }
+}
+
 /**
  * As `listEvents`, each row with whether it is certainly behind the horizon: no transaction that is still open began
  * before the row's own, so nothing with a smaller id can come in beside it. (decisions: Statistics and stream)
@@ -84,51 +100,6 @@ export async function listSettledEvents(
   return rows
 }
 
-/** How far one step of a search reads: rows, and bytes of bodies. */
-export interface SearchStep {
-  rows: number
-  bytes: number
-}
-
-/**
- * One step of a search: of the next events in order those whose type, idempotency key or body holds `term`, and the
- * last id that was looked at, undefined when the step found nothing more to look at.
- */
-export async function searchEvents(
-  db: Db,
-  filter: EventFilter,
-  term: string,
-  step: SearchStep,
-): Promise<{ found: EventSummary[]; searchedId: string | undefined; isLast: boolean }> {
-  const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
-  const dir = sql.raw(filter.sortDir)
-  // The sum counts the bodies before a row's own, so that a step always reads at least one.
-  const { rows } = await sql<
-    EventSummary & { isMatch: boolean; readRows: number; stepRows: number }
-  >`
-    select ${SUMMARY}, "isMatch", "readRows", "stepRows"
-    from (
-      select *, count(*) over () as "readRows", row_number() over (order by id ${dir}) as place,
-        (event_type ilike ${pattern} or idempotency_key ilike ${pattern}
-          or case when is_binary then encode(raw, 'escape') else convert_from(raw, 'UTF8') end ilike ${pattern})
-          is true as "isMatch"
-      from (
-        select *, count(*) over () as "stepRows",
-          sum(size_bytes) over (order by id ${dir}) - size_bytes > ${step.bytes} as "isBeyond"
-        from (select * from event where ${where(filter)} ${order(filter)} limit ${step.rows}) as step
-      ) as measured
-      where not "isBeyond"
-    ) as searched
-    where "isMatch" or place = "readRows"
-    order by id ${dir}`.execute(db)
-  const last = rows.at(-1)
-  return {
-    found: rows.filter((row) => row.isMatch),
-    searchedId: last?.id,
-    isLast: last === undefined || (last.readRows === last.stepRows && last.stepRows < step.rows),
-  }
-}
-
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
 export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event | undefined> {
   const project =
@@ -143,6 +114,16 @@ export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event
   return rows[0]
 }
 
+/**
+ * The class of an event, which to the end of the transaction is neither purged nor moved to another class; undefined
+ * when it was purged.
+ */
+export async function lockEvent(tx: Db, id: string): Promise<number | undefined> {
+  const { rows } = await sql<{ class: number }>`
+    select class from event where id = ${id}::uuid for key share`.execute(tx)
+  return rows[0]?.class
+}
+
 /** The events that deliveries send, by id: their headers and where they came from, without bodies. */
 export async function eventHeads(
   db: Db,
@@ -154,13 +135,29 @@ export async function eventHeads(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
+/** Whether the project ever had an event, as the statistics know it: one that is gone by retention counts. */
 export async function hasAnyEvent(db: Db, projectId: string): Promise<boolean> {
+  const id = sql`${projectId}::uuid`
   const { rows } = await sql<{ found: boolean }>`
-    select exists (select from event where project_id = ${projectId}::uuid) as found`.execute(db)
-  return rows[0]?.found ?? false
+    select exists (select from event_rollup where project_id = ${id})
+      or exists (select from event_delta where project_id = ${id}) as found`.execute(db)
+  return rows[0]?.found === true || (await hasStoredEvent(db, projectId))
 }
 
-function where(filter: EventFilter): RawBuilder<unknown> {
+/**
+ * One look into each partition's index by project: reading events until one of the project comes by would be reading
+ * all of them for a project that has none.
+ */
+async function hasStoredEvent(db: Db, projectId: string): Promise<boolean> {
+  return await byIndexOnly(db, async (tx) => {
+    const { rows } = await sql<{ found: boolean }>`
+      select exists (select from event where project_id = ${projectId}::uuid) as found`.execute(tx)
+    return rows[0]?.found ?? false
+  })
+}
+
+/** The conditions of a list, without its order. */
+export function where(filter: EventFilter): RawBuilder<unknown> {
   const { projectId, sourceId, status, fromId, untilId, afterId, sortDir } = filter
   const behind = sortDir === 'asc' ? sql`>` : sql`<`
   const conditions = [
@@ -174,6 +171,6 @@ function where(filter: EventFilter): RawBuilder<unknown> {
   return sql.join(conditions, sql` and `)
 }
 
-function order({ sortDir }: EventFilter): RawBuilder<unknown> {
+export function order({ sortDir }: EventFilter): RawBuilder<unknown> {
   return sql`order by id ${sql.raw(sortDir)}`
 }

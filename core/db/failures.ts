@@ -55,3 +55,13 @@ export function isPassing(error: unknown): boolean {
 export function isDataFault(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(?:22|23|54)/.test(error.code ?? '')
 }
+
+/** The statement took longer than it was given. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '57014'
+}
+
+/** A statement found that what it took for granted does not hold. */
+export function isDivisionByZero(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '22012'
+}

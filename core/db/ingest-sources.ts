@@ -3,6 +3,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres'
 
 import { timeArray, uuidArray } from './binary-arrays.ts'
 import type { Db } from './db.ts'
+import { SUBSCRIPTION_COLUMNS } from './subscriptions.ts'
 
 /** A source's row with its connections and its organisation's plan, as ingest needs it, read at one moment. */
 export type IngestSourceRow = NonNullable<Awaited<ReturnType<typeof findIngestSource>>>
@@ -12,6 +13,7 @@ export async function findIngestSource(db: Db, maskId: string) {
   return await db
     .selectFrom('source')
     .innerJoin('organisation', 'organisation.id', 'source.organisation_id')
+    .leftJoin('subscription', 'subscription.organisation_id', 'organisation.id')
     .select((query) => [
       'source.id',
       'source.organisation_id as organisationId',
@@ -23,6 +25,7 @@ export async function findIngestSource(db: Db, maskId: string) {
       'source.verifier',
       'source.secrets',
       'source.previous_secret_expires_at as previousSecretExpiresAt',
+      'source.rotation_id as rotationId',
       'source.event_type_field as eventTypeField',
       'source.idempotency_keys as idempotencyKeys',
       'source.allowed_methods as allowedMethods',
@@ -30,7 +33,8 @@ export async function findIngestSource(db: Db, maskId: string) {
       'source.ingest_response as ingestResponse',
       'source.handshake',
       'source.rate_limit as rateLimit',
-      'organisation.plan',
+      'organisation.plan as ownPlan',
+      ...SUBSCRIPTION_COLUMNS,
       'organisation.overrides',
       'organisation.retention_class as retentionClass',
       jsonArrayFrom(

@@ -23,6 +23,17 @@ export async function findOrganisation(db: Db, id: string): Promise<Organisation
   return row && toOrganisation(row)
 }
 
+/** The same, held to the end of the transaction: every change of a plan or subscription goes through this lock. */
+export async function lockOrganisation(db: Db, id: string): Promise<Organisation | undefined> {
+  const row = await db
+    .selectFrom('organisation')
+    .selectAll()
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row && toOrganisation(row)
+}
+
 /** All of them, oldest first: an installation has few. */
 export async function listOrganisations(db: Db): Promise<Organisation[]> {
   const rows = await db.selectFrom('organisation').selectAll().orderBy('id').execute()
@@ -47,11 +58,16 @@ export async function insertOrganisation(db: Db, organisation: Organisation): Pr
 export async function setPlan(
   db: Db,
   id: string,
-  plan: { plan: string; retentionClass: number; updatedAt: Date },
+  plan: { plan: string; overrides: object; retentionClass: number; updatedAt: Date },
 ): Promise<void> {
   await db
     .updateTable('organisation')
-    .set({ plan: plan.plan, retention_class: plan.retentionClass, updated_at: plan.updatedAt })
+    .set({
+      plan: plan.plan,
+      overrides: JSON.stringify(plan.overrides),
+      retention_class: plan.retentionClass,
+      updated_at: plan.updatedAt,
+    })
     .where('id', '=', id)
     .execute()
 }

@@ -22,6 +22,8 @@ const PARTITIONED = [
 /** Two processes that make partitions at once wait for each other. */
 const PARTITION_LOCK = 7_058_612
 
+const LOCK_NOT_AVAILABLE = '55P03'
+
 /** What PostgreSQL answers when the DEFAULT partition already holds rows of the day that is to be made. */
 const DEFAULT_HOLDS_ROWS = '23514'
 
@@ -31,14 +33,20 @@ const DEFAULT_HOLDS_ROWS = '23514'
  * are in the DEFAULT already stays there.
  */
 export async function ensurePartitions(db: Db, nowMs: number): Promise<void> {
+  await withPartitionLock(db, async (connection) => {
+    const existing = await partitionNames(connection)
+    const used = await classesInUse(connection)
+    for (const { name, definition } of partitionsAt(nowMs, used)) {
+      if (!existing.has(name)) await makePartition(connection, name, definition)
+    }
+  })
+}
+
+async function withPartitionLock(db: Db, work: (connection: Db) => Promise<void>): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`select pg_advisory_lock(${PARTITION_LOCK})`.execute(connection)
     try {
-      const existing = await partitionNames(connection)
-      const used = await classesInUse(connection)
-      for (const { name, definition } of partitionsAt(nowMs, used)) {
-        if (!existing.has(name)) await makePartition(connection, name, definition)
-      }
+      await work(connection)
     } finally {
       await sql`select pg_advisory_unlock(${PARTITION_LOCK})`.execute(connection)
     }
@@ -50,6 +58,26 @@ export function partitionOf(table: 'delivery', eventClass: number, id: string): 
   return `${table}_${eventClass}_${dayName(Math.floor(timeOfId(id) / DAY_MS))}`
 }
 
+/**
+ * Makes one day of one class, which may be long past: for rows that move there. Where the class cannot be locked within
+ * a moment, while which everybody else would wait, the day stays in the DEFAULT.
+ */
+export async function ensureDay(db: Db, eventClass: number, dayMs: number): Promise<void> {
+  await withPartitionLock(db, async (connection) => {
+    const existing = await partitionNames(connection)
+    await sql`set lock_timeout = '50ms'`.execute(connection)
+    try {
+      for (const { name, definition } of partitionsOfDay(eventClass, Math.floor(dayMs / DAY_MS))) {
+        if (!existing.has(name)) await makePartition(connection, name, definition)
+      }
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error
+    } finally {
+      await sql`reset lock_timeout`.execute(connection)
+    }
+  })
+}
+
 async function makePartition(db: Db, name: string, definition: string): Promise<void> {
   try {
     await sql.raw(`create table ${name} ${definition}`).execute(db)
@@ -58,28 +86,39 @@ async function makePartition(db: Db, name: string, definition: string): Promise<
   }
 }
 
-function* partitionsAt(
-  nowMs: number,
-  used: ReadonlySet<number>,
-): Generator<{ name: string; definition: string }> {
+interface Definition {
+  name: string
+  definition: string
+}
+
+function* partitionsAt(nowMs: number, used: ReadonlySet<number>): Generator<Definition> {
   const today = Math.floor(nowMs / DAY_MS)
-  for (const { table, column, fillfactor } of PARTITIONED) {
-    const storage = `with (fillfactor = ${fillfactor})`
-    for (const days of RETENTION_CLASSES) {
+  for (const days of RETENTION_CLASSES) {
+    for (const { table, column, fillfactor } of PARTITIONED) {
       const parent = `${table}_${days}`
       yield {
         name: parent,
         definition: `partition of ${table} for values in (${days}) partition by range (${column})`,
       }
-      yield { name: `${parent}_rest`, definition: `partition of ${parent} default ${storage}` }
-      for (let day = today - 1; used.has(days) && day <= today + DAYS_AHEAD; day++) {
-        const from = firstIdAt(day * DAY_MS)
-        const to = firstIdAt((day + 1) * DAY_MS)
-        yield {
-          name: `${parent}_${dayName(day)}`,
-          definition: `partition of ${parent} for values from ('${from}') to ('${to}') ${storage}`,
-        }
+      yield {
+        name: `${parent}_rest`,
+        definition: `partition of ${parent} default with (fillfactor = ${fillfactor})`,
       }
+    }
+    for (let day = today - 1; used.has(days) && day <= today + DAYS_AHEAD; day++) {
+      yield* partitionsOfDay(days, day)
+    }
+  }
+}
+
+function* partitionsOfDay(eventClass: number, day: number): Generator<Definition> {
+  const from = firstIdAt(day * DAY_MS)
+  const to = firstIdAt((day + 1) * DAY_MS)
+  for (const { table, fillfactor } of PARTITIONED) {
+    const parent = `${table}_${eventClass}`
+    yield {
+      name: `${parent}_${dayName(day)}`,
+      definition: `partition of ${parent} for values from ('${from}') to ('${to}') with (fillfactor = ${fillfactor})`,
     }
   }
 }

@@ -30,13 +30,18 @@ export async function forgetProcess(db: Db, id: string): Promise<void> {
   await db.deleteFrom('process').where('id', '=', id).execute()
 }
 
-/** The ids of a role's processes that reported within the last 5 s. */
-export async function liveProcesses(db: Db, role: string, nowMs: number): Promise<string[]> {
+/** The ids of a role's processes that reported within the last 5 s, or as told. */
+export async function liveProcesses(
+  db: Db,
+  role: string,
+  nowMs: number,
+  withinMs = PROCESS_LIVE_MS,
+): Promise<string[]> {
   const rows = await db
     .selectFrom('process')
     .select('id')
     .where('role', '=', role)
-    .where('seen_at', '>', new Date(nowMs - PROCESS_LIVE_MS))
+    .where('seen_at', '>', new Date(nowMs - withinMs))
     .execute()
   return rows.map((row) => row.id)
 }

@@ -18,6 +18,8 @@ export interface Source {
   secrets: Buffer | null
   secretHint: string | null
   previousSecretExpiresAt: Date | null
+  /** The rotation that the previous secret is of; its uses are counted under it. */
+  rotationId: string | null
   eventTypeField: string | null
   idempotencyKeys: string[]
   allowedMethods: string[]
@@ -117,6 +119,7 @@ function toRow(source: Source): Insertable<Tables['source']> {
     secrets: source.secrets,
     secret_hint: source.secretHint,
     previous_secret_expires_at: source.previousSecretExpiresAt,
+    rotation_id: source.rotationId,
     event_type_field: source.eventTypeField,
     idempotency_keys: JSON.stringify(source.idempotencyKeys),
     allowed_methods: JSON.stringify(source.allowedMethods),
@@ -148,6 +151,7 @@ function toActiveSource(
     secrets: row.secrets,
     secretHint: row.secret_hint,
     previousSecretExpiresAt: row.previous_secret_expires_at,
+    rotationId: row.rotation_id,
     eventTypeField: row.event_type_field,
     idempotencyKeys: row.idempotency_keys,
     allowedMethods: row.allowed_methods,

@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
+
 import type pg from 'pg'
 
 import { uuidOfBytes } from '../ids.ts'
-import { byteaArray, uuidArray, uuidBytesArray } from './binary-arrays.ts'
+import { byteaArray, timeArray, uuidArray, uuidBytesArray } from './binary-arrays.ts'
 import { storeEvents, type NewEvent } from './store-events.ts'
 
 /** The delivery quota of a hard-capped organisation in its present window. */
@@ -18,6 +20,13 @@ export type Stored =
   | { kind: 'duplicate' }
   | { kind: 'over_quota'; limit: number; current: number; resetAtMs: number }
 
+/** The deliveries of one organisation's window, counted on while its row is locked. */
+interface Usage {
+  organisationId: string
+  windowStartedAtMs: number
+  deliveries: number
+}
+
 const CLAIM_KEYS = `
   insert into dedupe_key (source_id, key, event_id)
   select * from unnest($1::uuid[], $2::bytea[], $3::uuid[]) as t (source_id, key, event_id)
@@ -28,12 +37,15 @@ const CLAIM_KEYS = `
 /** The rows are locked in order and stay so until the commit: the count that decides is the count that is written. */
 const LOCK_USAGE = `
   insert into usage (organisation_id, window_started_at, deliveries)
-  select organisation_id, $2::timestamptz, 0 from unnest($1::uuid[]) as t (organisation_id) order by 1
+  select organisation_id, window_started_at, 0
+  from unnest($1::uuid[], $2::timestamptz[]) as t (organisation_id, window_started_at) order by 1, 2
   on conflict (organisation_id, window_started_at) do update set deliveries = usage.deliveries
-  returning organisation_id, deliveries`
+  returning organisation_id, window_started_at, deliveries`
 
 const ADD_USAGE = `
-  update usage set deliveries = $3::bigint where organisation_id = $1::uuid and window_started_at = $2::timestamptz`
+  update usage u set deliveries = t.deliveries, closed_at = null
+  from unnest($1::uuid[], $2::timestamptz[], $3::bigint[]) as t (organisation_id, window_started_at, deliveries)
+  where u.organisation_id = t.organisation_id and u.window_started_at = t.window_started_at`
 
 /**
  * Stores events of hard-capped organisations: keys first, then the usage rows, then what the quota leaves. Below the
@@ -57,7 +69,7 @@ export async function storeCappedEvents(
     const refused: NewEvent[] = []
     const usage = await lockUsage(client, events)
     for (const event of events) {
-      const current = usage.get(event.organisationId) ?? 0
+      const current = usage.get(windowOf(event))?.deliveries ?? 0
       if (isDuplicate(event)) {
         results.push({ kind: 'duplicate' })
       } else if (current >= event.quota.limit) {
@@ -65,14 +77,14 @@ export async function storeCappedEvents(
         results.push({ kind: 'over_quota', limit, current, resetAtMs })
         refused.push(event)
       } else {
-        usage.set(event.organisationId, current + event.deliveries.length)
+        countIn(usage, event)
         results.push({ kind: 'stored', event })
         accepted.push(event)
       }
     }
     await releaseKeys(client, refused)
     await storeEvents(client, accepted, { nowMs, isClaimed: true })
-    await writeUsage(client, events, usage)
+    await writeUsage(client, usage)
     await client.query('commit')
     return results
   } catch (error) {
@@ -111,36 +123,50 @@ async function releaseKeys(client: pg.ClientBase, refused: readonly NewEvent[]):
 async function lockUsage(
   client: pg.ClientBase,
   events: readonly CappedEvent[],
-): Promise<Map<string, number>> {
-  const usage = new Map<string, number>()
-  for (const windowStartedAtMs of new Set(events.map((event) => event.quota.windowStartedAtMs))) {
-    const organisations = new Set(
-      events
-        .filter((event) => event.quota.windowStartedAtMs === windowStartedAtMs)
-        .map((event) => event.organisationId),
-    )
-    const { rows } = await client.query<{ organisation_id: string; deliveries: number }>(
-      LOCK_USAGE,
-      [uuidArray([...organisations]), new Date(windowStartedAtMs)],
-    )
-    for (const row of rows) usage.set(row.organisation_id, row.deliveries)
-  }
-  return usage
+): Promise<Map<string, Usage>> {
+  const windows = [...new Map(events.map((event) => [windowOf(event), event])).values()]
+  const { rows } = await client.query<{
+    organisation_id: string
+    window_started_at: Date
+    deliveries: number
+  }>(LOCK_USAGE, [
+    uuidArray(windows.map(({ organisationId }) => organisationId)),
+    timeArray(windows.map(({ quota }) => quota.windowStartedAtMs)),
+  ])
+  return new Map(
+    rows.map((row) => {
+      const usage = {
+        organisationId: row.organisation_id,
+        windowStartedAtMs: row.window_started_at.getTime(),
+        deliveries: row.deliveries,
+      }
+      return [keyOf(usage), usage]
+    }),
+  )
+}
+
+function countIn(usage: ReadonlyMap<string, Usage>, event: CappedEvent): void {
+  const counted = usage.get(windowOf(event))
+  assert(counted !== undefined)
+  counted.deliveries += event.deliveries.length
 }
 
 async function writeUsage(
   client: pg.ClientBase,
-  events: readonly CappedEvent[],
-  usage: ReadonlyMap<string, number>,
+  counted: ReadonlyMap<string, Usage>,
 ): Promise<void> {
-  const windows = new Map(
-    events.map((event) => [event.organisationId, event.quota.windowStartedAtMs]),
-  )
-  for (const [organisationId, windowStartedAtMs] of windows) {
-    await client.query(ADD_USAGE, [
-      organisationId,
-      new Date(windowStartedAtMs),
-      usage.get(organisationId) ?? 0,
-    ])
-  }
+  const usage = [...counted.values()]
+  await client.query(ADD_USAGE, [
+    uuidArray(usage.map(({ organisationId }) => organisationId)),
+    timeArray(usage.map(({ windowStartedAtMs }) => windowStartedAtMs)),
+    usage.map(({ deliveries }) => deliveries),
+  ])
+}
+
+function windowOf({ organisationId, quota }: CappedEvent): string {
+  return keyOf({ organisationId, windowStartedAtMs: quota.windowStartedAtMs })
+}
+
+function keyOf({ organisationId, windowStartedAtMs }: Omit<Usage, 'deliveries'>): string {
+  return `${organisationId} ${windowStartedAtMs}`
 }

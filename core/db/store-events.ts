@@ -90,6 +90,10 @@ const STORE_EVENTS = `
   ), counted as (
     insert into usage_delta (organisation_id, at, deliveries)
     select organisation_id, $29::timestamptz, sum(fan_out) from accepted where fan_out > 0 and not $30::bool group by organisation_id
+  ), tallied as (
+    insert into event_delta (at, project_id, source_id, status, rejection_reason, events)
+    select $29::timestamptz, project_id, source_id, status, rejection_reason, count(*) from accepted
+    group by project_id, source_id, status, rejection_reason
   )
   select event_id from claimed`
 
@@ -100,7 +104,7 @@ export interface StoreOptions {
 }
 
 /**
- * Stores the events with their deliveries, dedupe keys and usage. Returns the ids of those that were stored: an
+ * Stores the events with their deliveries, dedupe keys, usage and statistics. Returns the ids of those that were stored: an
  * event with a dedupe key that is missing there is a duplicate. Throws what PostgreSQL threw, having stored nothing.
  */
 export async function storeEvents(

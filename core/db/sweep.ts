@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import { firstIdAt } from '../ids.ts'
-import { LEASE_MS, RETENTION_CLASSES } from '../limits.ts'
+import { HELD_CLASS, LEASE_MS, RETENTION_CLASSES } from '../limits.ts'
 import { int2Array, timeArray, uuidArray } from './binary-arrays.ts'
 import type { Db } from './db.ts'
 
@@ -67,7 +67,7 @@ export async function findOverdue(
     organisation_id: string
     plan: string
     overrides: Record<string, unknown>
-  }>(FIND_OVERDUE, [int2Array(RETENTION_CLASSES), watermark, until, SWEEP_BATCH])
+  }>(FIND_OVERDUE, [int2Array([...RETENTION_CLASSES, HELD_CLASS]), watermark, until, SWEEP_BATCH])
   const leased = rows.find((row) => row.lease_until.getTime() > nowMs)
   const full = rows.length === SWEEP_BATCH ? rows.at(-1)?.id : undefined
   return {

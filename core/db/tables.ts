@@ -1,15 +1,22 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
+import type { LedgerTable, SubscriptionTable } from './billing-tables.ts'
+import type { OperationTable } from './operation-table.ts'
+import type { StatisticsTables } from './statistics-tables.ts'
+
 /** Every table as kysely sees it. Times are dates to read and ISO text or dates to write. */
-export interface Tables {
+export interface Tables extends StatisticsTables {
   organisation: OrganisationTable
   project: ProjectTable
   api_key: ApiKeyTable
   audit: AuditTable
   usage: UsageTable
   usage_delta: UsageDeltaTable
+  subscription: SubscriptionTable
+  ledger: LedgerTable
   source: SourceTable
   source_activity: SourceActivityTable
+  secret_usage: SecretUsageTable
   destination: DestinationTable
   connection: ConnectionTable
   config_change: ConfigChangeTable
@@ -23,6 +30,8 @@ export interface Tables {
   process: ProcessTable
   lease: LeaseTable
   sweep: SweepTable
+  operation: OperationTable
+  idempotent_answer: IdempotentAnswerTable
 }
 
 type Time = ColumnType<Date, Date | string, Date | string>
@@ -80,6 +89,10 @@ interface UsageTable {
   organisation_id: string
   window_started_at: Time
   deliveries: number
+  ends_at: Time | null
+  plan: string | null
+  ledgered: Generated<number>
+  closed_at: Time | null
 }
 
 interface UsageDeltaTable {
@@ -100,6 +113,7 @@ interface SourceTable {
   secrets: Buffer | null
   secret_hint: string | null
   previous_secret_expires_at: Time | null
+  rotation_id: string | null
   event_type_field: string | null
   idempotency_keys: Json<string[]>
   allowed_methods: Json<string[]>
@@ -116,6 +130,15 @@ interface SourceActivityTable {
   source_id: string
   last_event_at: Time | null
   last_handshake_at: Time | null
+}
+
+interface SecretUsageTable {
+  source_id: string
+  rotation_id: string
+  current_count: number
+  current_seen_at: Time | null
+  previous_count: number
+  previous_seen_at: Time | null
 }
 
 interface DestinationTable {
@@ -190,6 +213,7 @@ interface EventTable {
   verified_us: number
   matched_us: number
   stored_at: Generated<Date>
+  transaction_id: Generated<string | null>
 }
 
 interface DedupeKeyTable {
@@ -239,6 +263,7 @@ interface AttemptTable {
   url: string
   signature: string
   header_names: string | null
+  given_headers?: string | null
   response_status: number | null
   response_headers: string | null
   response_body: Buffer | null
@@ -257,6 +282,9 @@ interface DeliveryWaitingTable {
   attempt_trigger: string
   next_at: Time | null
   claimed_by: string | null
+  error_code?: string | null
+  response_status?: number | null
+  operation_id: string | null
 }
 
 interface DeliveryFailedTable {
@@ -289,4 +317,13 @@ interface LeaseTable {
 interface SweepTable {
   name: string
   watermark: string
+}
+
+interface IdempotentAnswerTable {
+  digest: Buffer
+  request: Buffer
+  holder: string
+  held_until: Time | null
+  answer: Buffer | null
+  created_at: Time
 }

@@ -1,12 +1,14 @@
 import type pg from 'pg'
 
 import { int2Array, textArray, timeArray, uuidArray } from './binary-arrays.ts'
+import { throttleTimes } from './throttle-times.ts'
 
 /** A delivery in the worker's hands, with what it needs from its event. Times are milliseconds since the epoch. */
 export interface ClaimedDelivery {
   class: number
   deliveryId: string
   eventId: string | null
+  sourceId: string | null
   connectionId: string | null
   organisationId: string
   projectId: string
@@ -18,7 +20,7 @@ export interface ClaimedDelivery {
   maxAttempts: number
   throttledAtMs: number | null
   firstAttemptAtMs: number | null
-  /** The connection was deleted after the delivery was made. */
+  /** The connection was deleted, or the event purged, after the delivery was made. */
   isOrphan: boolean
   event: {
     /** JSON of [name, value] pairs. */
@@ -34,6 +36,7 @@ interface Row {
   class: number
   delivery_id: string
   event_id: string | null
+  source_id: string | null
   connection_id: string | null
   organisation_id: string
   project_id: string
@@ -55,9 +58,9 @@ interface Row {
 
 /** The join that turns claimed rows into work; ids are in `claimed`, in the order in which they should go out. */
 const READ_CLAIMED = `
-  select c.class, c.delivery_id, d.event_id, d.connection_id, c.organisation_id, c.project_id, c.destination_id,
+  select c.class, c.delivery_id, d.event_id, d.source_id, d.connection_id, c.organisation_id, c.project_id, c.destination_id,
     c.partition, c.attempt_trigger, d.attempt_count, d.attempt_number, d.max_attempts, d.throttled_at, d.first_attempt_at,
-    d.connection_id is not null and k.id is null as is_orphan,
+    d.connection_id is not null and k.id is null or d.event_id is not null and e.id is null as is_orphan,
     e.headers, e.verified_with, e.remote_ip, e.raw, s.name as source_name
   from claimed c
   join delivery d on d.class = c.class and d.id = c.delivery_id
@@ -143,7 +146,7 @@ export interface Parked {
   partition: number
   attemptTrigger: ClaimedDelivery['attemptTrigger']
   status: 'pending' | 'throttled'
-  /** Set when pacing holds it. */
+  /** Set when pacing or its destination holds it and it was not throttled before. */
   throttledAtMs: number | null
   /** Why it waits, when that is not pacing: `destination_disabled`. */
   lastError: string | null
@@ -162,7 +165,13 @@ const PARK = `
       last_error = coalesce(i.last_error, d.last_error)
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
-    returning i.*
+    returning d.throttled_at = i.throttled_at as is_first_throttle, i.*, d.source_id, d.connection_id
+  ), tallied as (
+    insert into delivery_delta (at, project_id, source_id, destination_id, connection_id,
+      succeeded, failed, throttled, attempts, retried)
+    select throttled_at, project_id, source_id, destination_id, connection_id, 0, 0, count(*), 0, 0
+    from changed where is_first_throttle and source_id is not null and connection_id is not null
+    group by throttled_at, project_id, source_id, destination_id, connection_id
   )
   insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
     attempt_trigger, next_at)
@@ -171,8 +180,11 @@ const PARK = `
   from changed i
   on conflict (delivery_id) do update set status = excluded.status, next_at = null, claimed_by = null`
 
-/** Parks deliveries behind their lanes. A delivery that was cancelled or finished meanwhile is left alone. */
-export async function park(pool: pg.Pool, rows: readonly Parked[]): Promise<void> {
+/**
+ * Parks deliveries behind their lanes. A delivery that was cancelled or finished meanwhile is left alone. `tries` is
+ * how often it was tried before.
+ */
+export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number): Promise<void> {
   await pool.query({
     name: 'park',
     text: PARK,
@@ -185,7 +197,7 @@ export async function park(pool: pg.Pool, rows: readonly Parked[]): Promise<void
       int2Array(rows.map((row) => row.partition)),
       textArray(rows.map((row) => row.attemptTrigger)),
       textArray(rows.map((row) => row.status)),
-      timeArray(rows.map((row) => row.throttledAtMs)),
+      throttleTimes(rows, tries),
       textArray(rows.map((row) => row.lastError)),
     ],
   })
@@ -232,7 +244,8 @@ const CANCEL = `
   with input as (
     select * from unnest($1::int2[], $2::uuid[]) as t (class, id)
   ), changed as (
-    update delivery d set status = 'cancelled', lease_until = null, completed_at = $3::timestamptz
+    update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null,
+      completed_at = $3::timestamptz
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
   )
@@ -287,7 +300,7 @@ const CLAIM_LEASED = `
   update delivery d set lease_until = $4::timestamptz
   from unnest($1::int2[], $2::uuid[], $3::timestamptz[]) as i (class, id, lease_until)
   where d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
-  returning d.id`
+  returning d.id, not exists (select from connection k where k.id = d.connection_id) as is_orphan`
 
 /** A delivery named by a message, with the lease it was published under. */
 export interface LeasedDelivery {
@@ -296,13 +309,16 @@ export interface LeasedDelivery {
   leaseUntilMs: number
 }
 
-/** Of deliveries whose message came late or twice, the ids of those that nobody else has taken. */
+/**
+ * Of deliveries whose message came late or twice, by id those that nobody else has taken, each with whether its
+ * connection was deleted.
+ */
 export async function claimLeased(
   pool: pg.Pool,
   deliveries: readonly LeasedDelivery[],
   leaseUntilMs: number,
-): Promise<Set<string>> {
-  const { rows } = await pool.query<{ id: string }>({
+): Promise<Map<string, { isOrphan: boolean }>> {
+  const { rows } = await pool.query<{ id: string; is_orphan: boolean }>({
     name: 'claim_leased',
     text: CLAIM_LEASED,
     values: [
@@ -312,7 +328,7 @@ export async function claimLeased(
       new Date(leaseUntilMs),
     ],
   })
-  return new Set(rows.map((row) => row.id))
+  return new Map(rows.map((row) => [row.id, { isOrphan: row.is_orphan }]))
 }
 
 function toClaimed(row: Row): ClaimedDelivery {
@@ -320,6 +336,7 @@ function toClaimed(row: Row): ClaimedDelivery {
     class: row.class,
     deliveryId: row.delivery_id,
     eventId: row.event_id,
+    sourceId: row.source_id,
     connectionId: row.connection_id,
     organisationId: row.organisation_id,
     projectId: row.project_id,

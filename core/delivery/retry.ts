@@ -14,8 +14,8 @@ const DEFAULT_MAX_DELAY_SECONDS = 36_000
 
 const JITTER = 0.2
 
-/** (decisions: Delivery) */
-const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 502, 504])
+/** The destination is overwhelmed: no failure, and no time to try the next. (spec: Delivery) */
+export const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 502, 504])
 const RETRY_AFTER_MS_MIN = 1_000
 const RETRY_AFTER_MS_MAX = 3_600_000
 const BUSY_MS_FIRST = 30_000

@@ -1,4 +1,5 @@
 import { lookup as resolve } from 'node:dns'
+import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 
 /** Whether an address may be dialled; made from `isReachable` and the ranges that the installation opens. */
@@ -29,6 +30,17 @@ export function guardedLookup(isAllowed: IsAllowed): LookupFunction {
       else callback(null, first.address, first.family)
     })
   }
+}
+
+/**
+ * Whether the URL may be dialled at one of its addresses. A name that has none now may get one: what becomes of an
+ * attempt at it says so.
+ */
+export async function mayDial(url: URL, isAllowed: IsAllowed): Promise<boolean> {
+  if (checkUrl(url, isAllowed) !== undefined) return false
+  if (literalAddressOf(url) !== undefined) return true
+  const addresses = await lookup(url.hostname, { all: true }).catch(() => undefined)
+  return addresses?.some(({ address }) => isAllowed(address)) ?? true
 }
 
 /** The IP address that the URL names itself (as `2130706433` names 127.0.0.1); undefined when its host is a name. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { BUILT_IN_PLANS } from './built-in-plans.ts'
 import {
   EntitlementOverrides,
   Entitlements,
@@ -18,37 +19,41 @@ test.for([
 ] as const)('entitlementsOf(%s) is its row of the specification', ([plan, values, clamp]) => {
   const names = Object.keys(Entitlements.shape)
   const expected = Object.fromEntries(names.map((name, index) => [name, values[index]]))
-  expect(entitlementsOf(plan, {})).toEqual(expected)
-  expect(ingestClampOf(plan, {})).toBe(clamp)
-  expect(isPaced(entitlementsOf(plan, {}))).toBe(plan !== 'enterprise')
+  expect(entitlementsOf(BUILT_IN_PLANS, plan, {})).toEqual(expected)
+  expect(ingestClampOf(BUILT_IN_PLANS, plan, {})).toBe(clamp)
+  expect(isPaced(entitlementsOf(BUILT_IN_PLANS, plan, {}))).toBe(plan !== 'enterprise')
 })
 
 test('every plan grants what the schema allows, and nothing that is not in it', () => {
   for (const plan of PLAN_NAMES) {
     const overrides = { ingestRequestsPerSecond: 7 }
-    expect(Entitlements.parse(entitlementsOf(plan, overrides))).toEqual(entitlementsOf(plan, {}))
+    expect(Entitlements.parse(entitlementsOf(BUILT_IN_PLANS, plan, overrides))).toEqual(
+      entitlementsOf(BUILT_IN_PLANS, plan, {}),
+    )
   }
 })
 
 test('overrides win, null included, and leave the rest of the plan', () => {
   const overrides = { deliveryQuota: null, isHardCapped: false, ingestRequestsPerSecond: null }
-  expect(entitlementsOf('hobby', overrides)).toEqual({
-    ...entitlementsOf('hobby', {}),
+  expect(entitlementsOf(BUILT_IN_PLANS, 'hobby', overrides)).toEqual({
+    ...entitlementsOf(BUILT_IN_PLANS, 'hobby', {}),
     deliveryQuota: null,
     isHardCapped: false,
   })
-  expect(ingestClampOf('hobby', overrides)).toBeNull()
-  expect(ingestClampOf('enterprise', { ingestRequestsPerSecond: 9 })).toBe(9)
+  expect(ingestClampOf(BUILT_IN_PLANS, 'hobby', overrides)).toBeNull()
+  expect(ingestClampOf(BUILT_IN_PLANS, 'enterprise', { ingestRequestsPerSecond: 9 })).toBe(9)
 })
 
 test('isPaced() is true of an enterprise that negotiated a limit', () => {
-  expect(isPaced(entitlementsOf('enterprise', { burstDeliveriesPerSecond: 5 }))).toBe(true)
+  expect(
+    isPaced(entitlementsOf(BUILT_IN_PLANS, 'enterprise', { burstDeliveriesPerSecond: 5 })),
+  ).toBe(true)
 })
 
 test('a row that holds no plan, or an unknown override, is refused', () => {
-  expect(() => entitlementsOf('gold', {})).toThrow('Invalid option')
-  expect(() => ingestClampOf('gold', {})).toThrow('Invalid option')
-  expect(() => entitlementsOf('hobby', { seat: 1 })).toThrow('Unrecognized key')
+  expect(() => entitlementsOf(BUILT_IN_PLANS, 'gold', {})).toThrow('Invalid option')
+  expect(() => ingestClampOf(BUILT_IN_PLANS, 'gold', {})).toThrow('Invalid option')
+  expect(() => entitlementsOf(BUILT_IN_PLANS, 'hobby', { seat: 1 })).toThrow('Unrecognized key')
 })
 
 test.for([

@@ -37,81 +37,41 @@ export const EntitlementOverrides = z
 
 export type EntitlementOverrides = z.infer<typeof EntitlementOverrides>
 
-interface Plan {
-  entitlements: Entitlements
-  ingestRequestsPerSecond: number | null
-}
+/** A plan whole: what it grants and what it lets in. */
+const Plan = z.strictObject({ ...Entitlements.shape, ingestRequestsPerSecond })
 
-const PLANS: Record<PlanName, Plan> = {
-  hobby: {
-    entitlements: {
-      retentionDays: 3,
-      maxDeliveriesPerSecond: 10,
-      burstDeliveriesPerSecond: 20,
-      deliveryQuota: 10_000,
-      isHardCapped: true,
-      connectors: 1,
-      replicasPerConnector: 2,
-      seats: 2,
-    },
-    ingestRequestsPerSecond: 50,
-  },
-  launch: {
-    entitlements: {
-      retentionDays: 7,
-      maxDeliveriesPerSecond: 50,
-      burstDeliveriesPerSecond: 100,
-      deliveryQuota: 100_000,
-      isHardCapped: false,
-      connectors: 3,
-      replicasPerConnector: 3,
-      seats: 5,
-    },
-    ingestRequestsPerSecond: 500,
-  },
-  scale: {
-    entitlements: {
-      retentionDays: 30,
-      maxDeliveriesPerSecond: 200,
-      burstDeliveriesPerSecond: 400,
-      deliveryQuota: 1_000_000,
-      isHardCapped: false,
-      connectors: 10,
-      replicasPerConnector: 5,
-      seats: 20,
-    },
-    ingestRequestsPerSecond: 2_000,
-  },
-  enterprise: {
-    entitlements: {
-      retentionDays: 90,
-      maxDeliveriesPerSecond: null,
-      burstDeliveriesPerSecond: null,
-      deliveryQuota: null,
-      isHardCapped: false,
-      connectors: null,
-      replicasPerConnector: null,
-      seats: null,
-    },
-    ingestRequestsPerSecond: null,
-  },
+/** What every plan of this installation grants. */
+export const Plans = z.record(PlanSchema, Plan)
+
+export type Plans = Readonly<z.infer<typeof Plans>>
+
+/** What an organisation falls back to when its subscription ends: the free plan. (spec: Limits, "Delivery quota") */
+export const FREE_PLAN: PlanName = 'hobby'
+
+/** Throws on a name that is no plan: as a row holds it. */
+export function planOf(name: string): PlanName {
+  return PlanSchema.parse(name)
 }
 
 /**
  * The plan's entitlements with an organisation's overrides on top, in the shape of `GET /v1/billing/plan`. Takes both
  * as their row holds them; throws on a plan or an override that there is not.
  */
-export function entitlementsOf(plan: string, overrides: unknown): Entitlements {
-  const given = Object.entries(EntitlementOverrides.parse(overrides)).filter(
-    ([name, value]) => name !== 'ingestRequestsPerSecond' && value !== undefined,
-  )
-  return { ...PLANS[PlanSchema.parse(plan)].entitlements, ...Object.fromEntries(given) }
+export function entitlementsOf(plans: Plans, plan: string, overrides: unknown): Entitlements {
+  const { ingestRequestsPerSecond: _clamp, ...entitlements } = termsOf(plans, plan, overrides)
+  return entitlements
 }
 
 /** Requests per second that ingest takes from the whole organisation; null is unlimited. (decisions: Ingest) */
-export function ingestClampOf(plan: string, overrides: unknown): number | null {
-  const { ingestRequestsPerSecond: override } = EntitlementOverrides.parse(overrides)
-  return override === undefined ? PLANS[PlanSchema.parse(plan)].ingestRequestsPerSecond : override
+export function ingestClampOf(plans: Plans, plan: string, overrides: unknown): number | null {
+  return termsOf(plans, plan, overrides).ingestRequestsPerSecond
+}
+
+function termsOf(plans: Plans, plan: string, overrides: unknown): z.infer<typeof Plan> {
+  const given = Object.entries(EntitlementOverrides.parse(overrides)).filter(
+    ([, value]) => value !== undefined,
+  )
+  return { ...plans[PlanSchema.parse(plan)], ...Object.fromEntries(given) }
 }
 
 /** Whether the plan holds deliveries back: then all of the organisation's have to share one worker's memory. */

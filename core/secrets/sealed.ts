@@ -20,12 +20,20 @@ export function readKeyring(text: string): Keyring {
   return new Map(keys)
 }
 
+/** What every value sealed under the keyring's first key begins with. */
+export function headerOf(keyring: Keyring): Buffer {
+  const [first] = keyring
+  if (first === undefined) throw new Error('Cannot seal: the keyring is empty')
+  const [id] = first
+  return Buffer.concat([Buffer.from([Buffer.byteLength(id)]), Buffer.from(id)])
+}
+
 /** Layout: length of the key's id (1 byte), id, nonce, tag, ciphertext. The id is authenticated. */
 export function seal(keyring: Keyring, value: unknown): Buffer {
   const [first] = keyring
   if (first === undefined) throw new Error('Cannot seal: the keyring is empty')
-  const [id, key] = first
-  const header = Buffer.concat([Buffer.from([Buffer.byteLength(id)]), Buffer.from(id)])
+  const [, key] = first
+  const header = headerOf(keyring)
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(header)
   const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 
-import type { Clock } from '../clock.ts'
-import type { Db } from '../db/db.ts'
-import { liveProcesses } from '../db/processes.ts'
-import { isConnected, type NatsConnection } from './nats.ts'
+import { askIngest, type AskDeps } from './ask-ingest.ts'
+import type { NatsConnection } from './nats.ts'
 import { CONFIG_CHANGED } from './subjects.ts'
 
 const ConfigChange = z.object({
@@ -20,37 +18,26 @@ const ACKNOWLEDGE_WAIT_MS = 2_000
 
 /**
  * Tells every process of a committed change and returns when each live ingest process has forgotten the old state,
- * or after 2 s. (decisions: Ingest, "What a 201 or 200 of the management API said holds at ingest at once")
+ * and each live worker that of a destination, or after 2 s. (decisions: Ingest, "What a 201 or 200 of the management
+ * API said holds at ingest at once")
  */
 export async function announceChanges(
-  deps: { nats: NatsConnection; db: Db; clock: Clock },
+  deps: AskDeps,
   changes: readonly ConfigChange[],
 ): Promise<void> {
-  const missing = new Set(await liveProcesses(deps.db, 'ingest', deps.clock.now()))
-  const notice = JSON.stringify({ changes })
-  if (missing.size === 0) {
-    if (isConnected(deps.nats)) deps.nats.publish(CONFIG_CHANGED, notice)
-    return
-  }
-  const inbox = `_INBOX.${crypto.randomUUID()}`
-  const answers = deps.nats.subscribe(inbox)
-  const timer = setTimeout(() => answers.unsubscribe(), ACKNOWLEDGE_WAIT_MS)
-  if (isConnected(deps.nats)) deps.nats.publish(CONFIG_CHANGED, notice, { reply: inbox })
-  for await (const answer of answers) {
-    missing.delete(answer.string())
-    if (missing.size === 0) break
-  }
-  clearTimeout(timer)
+  const data = JSON.stringify({ changes })
+  const withWorkers = changes.some(({ kind }) => kind === 'destination')
+  await askIngest(deps, CONFIG_CHANGED, { data, waitMs: ACKNOWLEDGE_WAIT_MS, withWorkers })
 }
 
 /** Calls `forget` for each notice and answers with `processId` when it is done. Ends when the connection closes. */
 export async function followNotices(
   nats: NatsConnection,
   processId: string,
-  forget: (changes: readonly ConfigChange[]) => void,
+  forget: (changes: readonly ConfigChange[]) => void | Promise<void>,
 ): Promise<void> {
   for await (const message of nats.subscribe(CONFIG_CHANGED)) {
-    forget(Notice.parse(message.json()).changes)
+    await forget(Notice.parse(message.json()).changes)
     message.respond(processId)
   }
 }

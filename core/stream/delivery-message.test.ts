@@ -8,6 +8,7 @@ const EVENT = {
   class: 90,
   organisationId: '01890a5d-ac96-774b-bcce-b302099a8058',
   projectId: '01890a5d-ac96-774b-bcce-b302099a8059',
+  sourceId: '01890a5d-ac96-774b-bcce-b302099a8063',
   sourceName: 'Zoë "orders"',
   verifiedWith: 'github',
   remoteIp: '192.0.2.1',
@@ -40,6 +41,18 @@ test('encodeEvent() leaves a body above the limit to the row', () => {
   const message = decodeDelivery(encodeDelivery(larger, DELIVERY))
   expect(message.event.hasBody).toBe(false)
   expect(message.body).toHaveLength(0)
+})
+
+test('decodeDelivery() reads a message of the version before, which named no source', () => {
+  const { sourceId: _left, ...event } = EVENT
+  const meta = JSON.stringify({
+    event: { ...event, headers: [], hasBody: true },
+    delivery: DELIVERY,
+  })
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(Buffer.byteLength(meta))
+  const message = decodeDelivery(Buffer.concat([length, Buffer.from(meta)]))
+  expect(message.event.sourceId).toBeUndefined()
 })
 
 test('decodeDelivery() refuses what is not a message', () => {

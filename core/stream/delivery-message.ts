@@ -10,6 +10,8 @@ const Meta = z.object({
     class: z.number(),
     organisationId: z.string(),
     projectId: z.string(),
+    /** Absent from a message of a version that did not count by source. */
+    sourceId: z.string().optional(),
     sourceName: z.string(),
     verifiedWith: z.string(),
     remoteIp: z.string(),

@@ -11,8 +11,22 @@ export const CONFIG_CHANGED = 'config.changed'
 /** Rows became due now (a replay, a manual retry): workers look at once instead of at their next tick. */
 export const WAITING_DUE = 'waiting.due'
 
+/** Ingest processes write at once how often each secret of a rotation has verified a request, and answer. */
+export const SECRET_USAGE_WANTED = 'secret-usage.wanted'
+
+/** Deliveries that no worker may begin to send any more; every worker answers. */
+export const WITHDRAW = 'deliveries.withdraw'
+
+/** A test delivery, for one of the workers. */
+export const TEST_DELIVERY = 'deliveries.test'
+
 /** Counts of accepted requests that ingest processes tell each other. */
 export const INGEST_COUNTS = 'ingest.counts'
+
+/** Events of a project were stored: whoever shows them live looks at once instead of at its next tick. */
+export function eventsStoredSubject(projectId: string): string {
+  return `events.stored.${projectId}`
+}
 
 export function deliverySubject(partition: number): string {
   return `dl.${partition}`

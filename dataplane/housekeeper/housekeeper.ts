@@ -1,15 +1,23 @@
+import { deleteOldAnswers } from '../../core/db/idempotent-answers.ts'
 import { ensurePartitions } from '../../core/db/partitions.ts'
 import { deleteOldChanges } from '../../core/db/processes.ts'
 import { foldUsage } from '../../core/db/usage.ts'
 import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
+import { followPlans, keepBilling, type BillingTaskDeps } from './billing.ts'
+import { deleteFinished, runOperations } from './operations.ts'
+import { purgeNightly } from './retention.ts'
+import { foldStatistics, pruneStatistics } from './statistics.ts'
 import { sweepFirstAttempts, type SweepDeps } from './sweep.ts'
+import { WaitingCounts } from './waiting-counts.ts'
 
 const SWEEP_MS = 1_000
 const FOLD_MS = 1_000
+const BILLING_MS = 1_000
+const OPERATIONS_MS = 100
 const MINUTE_MS = 60_000
 
-export interface HousekeeperDeps extends SweepDeps {
+export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps {
   /** Under which name the lease is held. */
   name: string
 }
@@ -23,11 +31,23 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     every(intervalMs, { signal: stop.signal, log, name: taskName }, async () => {
       if (ownership.isHeld) await act()
     })
+  const waiting = new WaitingCounts(db, clock)
   const tasks = [
     task(SWEEP_MS, 'sweep', () => sweepFirstAttempts(deps)),
     task(FOLD_MS, 'usage', () => foldUsage(db)),
+    task(BILLING_MS, 'billing', () => keepBilling(deps)),
+    task(MINUTE_MS, 'plans', () => followPlans(deps)),
+    task(FOLD_MS, 'statistics', () => foldStatistics(db)),
+    task(FOLD_MS, 'waiting counts', () => waiting.recount()),
+    task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
+    task(OPERATIONS_MS, 'operations', () =>
+      runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),
+    ),
+    task(MINUTE_MS, 'finished operations', () => deleteFinished(deps)),
     task(MINUTE_MS, 'partitions', () => ensurePartitions(db, clock.now())),
+    task(MINUTE_MS, 'retention', () => purgeNightly({ ...deps, signal: stop.signal })),
     task(MINUTE_MS, 'changes', () => deleteOldChanges(db, clock.now())),
+    task(MINUTE_MS, 'idempotency', () => deleteOldAnswers(db, clock.now())),
   ]
   return {
     async [Symbol.asyncDispose]() {

@@ -5,9 +5,11 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { openClock } from '../../core/clock.ts'
 import { readConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
+import { recordFacts } from '../../core/db/ledger.ts'
 import { ping } from '../../core/db/ping.ts'
 import { openLog } from '../../core/log.ts'
 import { openOps } from '../../core/ops.ts'
+import { readPlans } from '../../core/plans/plans-file.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
 import { startHousekeeper } from './housekeeper.ts'
@@ -32,6 +34,8 @@ await using _housekeeper = startHousekeeper({
   manager,
   clock,
   log,
+  plans: readPlans(config.PLANS_FILE),
+  ledger: recordFacts,
   name: config.INSTANCE_NAME,
 })
 await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ping(db) })

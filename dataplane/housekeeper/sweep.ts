@@ -11,7 +11,7 @@ import {
 } from '../../core/db/sweep.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import { entitlementsOf, isPaced } from '../../core/plans/plans.ts'
+import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import {
   DELIVERY_CONSUMER,
@@ -27,6 +27,7 @@ export interface SweepDeps {
   manager: JetStreamManager
   clock: Clock
   log: Logger
+  plans: Plans
 }
 
 /**
@@ -44,7 +45,7 @@ export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
       partition: partitionOf(
         row.organisationId,
         row.destinationId,
-        isPaced(entitlementsOf(row.plan, row.overrides)),
+        isPaced(entitlementsOf(deps.plans, row.plan, row.overrides)),
       ),
     }))
     if (overdue.length > 0) {

@@ -1,14 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 
 import type { Clock } from '../../core/clock.ts'
-import type { Quota } from '../../core/db/store-capped-events.ts'
 import type { NewEvent } from '../../core/db/store-events.ts'
-import { monthOf } from '../../core/db/usage.ts'
 import { encodeId, uuidOfBytes } from '../../core/ids.ts'
 import type { Matchable } from '../../core/match/filter.ts'
 import { cleanText, parsePayload, parseQuery } from '../../core/match/payload.ts'
 import { dedupeKey, readSelector } from '../../core/match/selector.ts'
 import { encodeDelivery, encodeEvent } from '../../core/stream/delivery-message.ts'
+import type { EventNotices } from '../../core/stream/event-notices.ts'
 import { deliverySubject } from '../../core/stream/subjects.ts'
 import type { RejectionReason } from '../../core/verify/request.ts'
 import type { Batcher } from '../batcher.ts'
@@ -24,6 +23,7 @@ export interface AcceptDeps {
   clock: Clock
   store: Batcher<Incoming, StoreResult>
   publisher: Publisher
+  notices: EventNotices
   /** A source has taken an event. */
   noteEvent(source: IngestSource): void
 }
@@ -45,11 +45,12 @@ export async function acceptEvent(deps: AcceptDeps, received: Received): Promise
   const { source, body } = received
   const matchable = matchableOf(received)
   const routing = route(source, matchable)
-  const event = eventOf(deps, received, { matchable, routing })
+  const event = eventOf(received, { matchable, routing })
   const result = await deps.store.add(event, body.length)
   switch (result.kind) {
     case 'stored':
       deps.noteEvent(source)
+      deps.notices.note(source.projectId)
       dispatch(deps, source, result.event, routing)
       return stored(source.response, encodeId('evt', result.event.id))
     case 'duplicate':
@@ -80,9 +81,10 @@ export async function keepRejected(
     outcomes: null,
     matchedUs: 0,
     deliveries: [],
-    quota: null,
+    quotaAt: () => null,
   }
-  await deps.store.add(event, received.body.length)
+  const { kind } = await deps.store.add(event, received.body.length)
+  if (kind === 'stored') deps.notices.note(received.source.projectId)
 }
 
 function matchableOf({ source, request, body }: Received): Matchable {
@@ -102,12 +104,10 @@ function shortText(text: string): string {
 }
 
 function eventOf(
-  deps: AcceptDeps,
   received: Received,
   { matchable, routing }: { matchable: Matchable; routing: Routing },
 ): Incoming {
   const { source, verifiedAt } = received
-  const nowMs = deps.clock.now()
   const keys = source.idempotencyKeys.map((selector) => readSelector(selector, matchable))
   return {
     ...commonOf(received),
@@ -122,18 +122,13 @@ function eventOf(
       destinationId: connection.destinationId,
       maxAttempts: connection.maxAttempts,
     })),
-    quota: source.hardCap === null ? null : quotaOf(source.hardCap, nowMs),
+    quotaAt: source.quotaAt,
   }
-}
-
-function quotaOf(limit: number, nowMs: number): Quota {
-  const { startedAtMs, endsAtMs } = monthOf(nowMs)
-  return { limit, windowStartedAtMs: startedAtMs, resetAtMs: endsAtMs }
 }
 
 type Common = Omit<
   Incoming,
-  | 'quota'
+  | 'quotaAt'
   | 'status'
   | 'eventType'
   | 'dedupeKey'
@@ -176,6 +171,7 @@ function dispatch(
       class: event.class,
       organisationId: event.organisationId,
       projectId: event.projectId,
+      sourceId: event.sourceId,
       sourceName: source.name,
       verifiedWith: event.verifiedWith,
       remoteIp: event.remoteIp,

@@ -14,7 +14,9 @@ import type { Handshakes } from './handshakes.ts'
 import type { IngestLimits } from './limits.ts'
 import type { Rejections } from './rejections.ts'
 import { readRequest, type IngestRequest } from './request.ts'
+import { isInOverlap, type SecretUsage } from './secret-usage.ts'
 import type { IngestSource, Sources } from './sources.ts'
+import type { UnstoredRejections } from './unstored-rejections.ts'
 
 export interface HandleDeps extends AcceptDeps {
   clock: Clock
@@ -24,9 +26,11 @@ export interface HandleDeps extends AcceptDeps {
   sources: Sources
   limits: IngestLimits
   rejections: Rejections
+  unstored: UnstoredRejections
   bodies: BodyReader
   keys: KeyStore
   handshakes: Handshakes
+  secretUsage: SecretUsage
   /** The public origin of ingest: signatures that cover the URL are made over it, never over the Host header. */
   ingestUrl: string
 }
@@ -105,6 +109,7 @@ async function verified(
     await reject(deps, received, reason)
     return refusal('UNAUTHORIZED', 'Signature verification failed')
   }
+  deps.secretUsage.note(source, verdict.slot)
   const challenge = await deps.handshakes.after(source, signed, verdict.slot)
   return challenge ?? (await acceptEvent(deps, received))
 }
@@ -118,7 +123,7 @@ function verdictOf(
   const nowMs = deps.clock.now()
   const { overlap } = source
   const verifier =
-    overlap !== undefined && overlap.untilMs > nowMs ? overlap.verifier : source.verifier
+    overlap !== undefined && isInOverlap(source, nowMs) ? overlap.verifier : source.verifier
   return verifyWithKeys(verifier, signed, nowMs, deps.keys)
 }
 
@@ -129,10 +134,14 @@ async function reject(
   reason: Parameters<typeof keepRejected>[2],
 ): Promise<void> {
   const { source, body } = received
-  if (!deps.rejections.take(source.id, source.organisationId, body.length)) return
+  if (!deps.rejections.take(source.id, source.organisationId, body.length)) {
+    deps.unstored.note(source, reason)
+    return
+  }
   try {
     await keepRejected(deps, received, reason)
   } catch (err) {
+    deps.unstored.note(source, reason)
     deps.log.warn({ err }, 'Cannot keep a rejected request')
   }
 }

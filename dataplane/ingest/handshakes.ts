@@ -10,10 +10,12 @@ import {
   handshakeAfter,
   handshakeBefore,
   type HandshakeAction,
+  type HandshakeSecrets,
 } from '../../core/verify/handshake.ts'
 import type { SignedRequest, Slot } from '../../core/verify/request.ts'
 import { unavailable, type Answer } from './answer.ts'
 import type { IngestRequest } from './request.ts'
+import { isInOverlap } from './secret-usage.ts'
 import type { IngestSource } from './sources.ts'
 
 /** A confirmation that takes longer is asked for again by the provider. */
@@ -47,8 +49,9 @@ export class Handshakes {
 
   /** A challenge that comes unsigned; undefined when the request is none. */
   async before(source: IngestSource, signed: SignedRequest): Promise<Answer | undefined> {
-    const { handshake, config, secrets } = source
+    const { handshake, config } = source
     if (handshake === undefined || config === undefined) return undefined
+    const secrets = this.#secretsOf(source)
     return await this.#act(source, handshakeBefore(handshake, signed, config, secrets))
   }
 
@@ -58,10 +61,17 @@ export class Handshakes {
     signed: SignedRequest,
     verifiedBy: Slot | null,
   ): Promise<Answer | undefined> {
-    const { handshake, config, secrets } = source
+    const { handshake, config } = source
     if (handshake === undefined || config === undefined) return undefined
+    const secrets = this.#secretsOf(source)
     const known = verifiedBy === null ? secrets : { ...secrets, verifiedBy }
     return await this.#act(source, handshakeAfter(handshake, signed, config, known))
+  }
+
+  /** Some challenges show a secret: after the overlap the previous one is no longer good for them either. */
+  #secretsOf(source: IngestSource): HandshakeSecrets {
+    const isGood = isInOverlap(source, this.#deps.clock.now())
+    return isGood ? source.secrets : { ...source.secrets, previous: undefined }
   }
 
   async #act(

@@ -8,8 +8,10 @@ import { writeActivity, type SourceActivity } from '../../core/db/ingest-sources
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes.ts'
 import { newId } from '../../core/ids.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
+import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
+import { EventNotices } from '../../core/stream/event-notices.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { KeyStore } from '../../core/verify/keys.ts'
 import { Batcher, type BatcherOptions } from '../batcher.ts'
@@ -20,9 +22,11 @@ import { Handshakes } from './handshakes.ts'
 import { IngestLimits } from './limits.ts'
 import { Publisher } from './publisher.ts'
 import { Rejections } from './rejections.ts'
+import { SecretUsage } from './secret-usage.ts'
 import { buildServer } from './server.ts'
 import { Sources } from './sources.ts'
 import { openStore, type Incoming, type StoreResult } from './store.ts'
+import { UnstoredRejections } from './unstored-rejections.ts'
 
 /** One or two lanes are right: four make smaller batches and cost PostgreSQL 10 to 30 % more (measured). */
 const STORE: BatcherOptions = {
@@ -35,6 +39,10 @@ const STORE: BatcherOptions = {
 }
 
 const ACTIVITY_MS = 1_000
+const UNSTORED_MS = 1_000
+
+/** (decisions: Rotation, keys, roles) */
+const SECRET_USAGE_MS = 1_000
 
 export interface IngestDeps {
   pool: Pool
@@ -43,6 +51,7 @@ export interface IngestDeps {
   clock: Clock
   log: Logger
   keyring: Keyring
+  plans: Plans
   /** Reaches public addresses only: for keys and confirmations. */
   dispatcher: Dispatcher
   ingestUrl: string
@@ -61,8 +70,11 @@ export async function openIngest(
   const processId = newId(clock.now())
   const sources = new Sources(deps)
   const activity = new Activity(clock)
+  const secretUsage = new SecretUsage({ db, nats, clock, log, processId })
+  const unstored = new UnstoredRejections(db, clock)
   const store = new Batcher<Incoming, StoreResult>(STORE, openStore(deps))
   const publisher = new Publisher(nats)
+  const notices = new EventNotices(nats)
   const limits = new IngestLimits({ nats, clock, log, processId })
   const app = buildServer(
     {
@@ -72,8 +84,10 @@ export async function openIngest(
       sources,
       store,
       publisher,
+      notices,
       limits,
       rejections: new Rejections(clock),
+      unstored,
       bodies: new BodyReader(),
       keys: new KeyStore(deps.dispatcher),
       handshakes: new Handshakes({
@@ -81,6 +95,7 @@ export async function openIngest(
         note: (source) => activity.noteHandshake(source.id),
         forget: (source) => announceChanges(deps, [{ kind: 'source', id: source.id }]),
       }),
+      secretUsage,
       noteEvent: (source) => activity.noteEvent(source.id),
       ingestUrl: deps.ingestUrl,
     },
@@ -96,6 +111,8 @@ export async function openIngest(
   const tasks = [
     every(PROCESS_LIVE_MS / 5, options('presence'), () => reportProcess(db, identity, clock.now())),
     every(ACTIVITY_MS, options('activity'), () => activity.flush(db)),
+    every(SECRET_USAGE_MS, options('secret usage'), () => secretUsage.flush()),
+    every(UNSTORED_MS, options('unstored rejections'), () => unstored.flush()),
   ]
   return {
     app,
@@ -105,18 +122,25 @@ export async function openIngest(
       stop.abort()
       await feed.done
       await Promise.all(tasks)
-      await signOff(deps, activity, processId).catch((err: unknown) =>
+      await signOff(deps, [activity, secretUsage, unstored], processId).catch((err: unknown) =>
         log.warn({ err }, 'Cannot sign off'),
       )
       limits[Symbol.dispose]()
       await nats.flush()
       publisher[Symbol.dispose]()
+      notices[Symbol.dispose]()
     },
   }
 }
 
-async function signOff({ db }: IngestDeps, activity: Activity, processId: string): Promise<void> {
+async function signOff(
+  { db }: IngestDeps,
+  [activity, secretUsage, unstored]: [Activity, SecretUsage, UnstoredRejections],
+  processId: string,
+): Promise<void> {
   await activity.flush(db)
+  await secretUsage.flush()
+  await unstored.flush()
   await forgetProcess(db, processId)
 }
 

@@ -10,6 +10,7 @@ import { openEgress } from '../../core/egress/egress.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
 import { openOps } from '../../core/ops.ts'
+import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
@@ -43,6 +44,7 @@ await using ingest = await openIngest({
   clock,
   log,
   keyring,
+  plans: readPlans(config.PLANS_FILE),
   dispatcher: egress.dispatcher,
   ingestUrl: config.INGEST_URL ?? `http://localhost:${config.INGEST_PORT}`,
   trustedProxies: config.TRUSTED_PROXIES,

@@ -1,10 +1,13 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/db.ts'
 import { findIngestSource, type IngestSourceRow } from '../../core/db/ingest-sources.ts'
+import type { Quota } from '../../core/db/store-capped-events.ts'
+import { toSubscription } from '../../core/db/subscriptions.ts'
 import { RetryPolicy } from '../../core/delivery/retry.ts'
 import { compileFilter, Filter, type CompiledFilter } from '../../core/match/filter.ts'
 import { compileSelector, type CompiledSelector } from '../../core/match/selector.ts'
-import { entitlementsOf, ingestClampOf, isPaced } from '../../core/plans/plans.ts'
+import { isPaced, type Plans } from '../../core/plans/plans.ts'
+import { hardCapOf, standingAt, type Standing } from '../../core/plans/standing.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
 import type { ConfigChange } from '../../core/stream/config-changes.ts'
@@ -45,7 +48,7 @@ export interface IngestSource {
   secrets: HandshakeSecrets
   verifier: CompiledVerifier
   /** With the previous secret, until its overlap ends. */
-  overlap: { verifier: CompiledVerifier; untilMs: number } | undefined
+  overlap: { verifier: CompiledVerifier; untilMs: number; rotationId: string | null } | undefined
   handshake: ReturnType<typeof handshakeKind>
   eventType: CompiledSelector | undefined
   idempotencyKeys: readonly CompiledSelector[]
@@ -55,8 +58,10 @@ export interface IngestSource {
   /** Of the organisation; null is unlimited. */
   clamp: number | null
   retentionClass: number
-  /** Deliveries in a window; null where nothing is refused. */
-  hardCap: number | null
+  /** The quota of the window that a moment is in; null where nothing is refused. */
+  quotaAt: (nowMs: number) => Quota | null
+  /** Until then the plan is what it is now. */
+  holdsUntilMs: number
   connections: readonly IngestConnection[]
 }
 
@@ -64,6 +69,7 @@ export interface SourcesDeps {
   db: Db
   keyring: Keyring
   clock: Clock
+  plans: Plans
 }
 
 /** Compiled sources by mask id, loaded when first asked for and kept until a change is heard of. */
@@ -83,7 +89,7 @@ export class Sources {
   /** Undefined when no source has the mask id. Rejects while PostgreSQL is away and the source is not known. */
   get(maskId: string): IngestSource | undefined | Promise<IngestSource | undefined> {
     const known = this.#byMask.get(maskId)
-    if (known !== undefined) return known
+    if (known !== undefined && known.holdsUntilMs > this.#deps.clock.now()) return known
     if (!MASK_ID.test(maskId)) return undefined
     const unknownUntil = this.#unknown.get(maskId)
     if (unknownUntil !== undefined && unknownUntil > performance.now()) return undefined
@@ -125,7 +131,9 @@ export class Sources {
         this.#unknown.set(maskId, performance.now() + UNKNOWN_MS)
         return undefined
       }
-      const source = compileSource(row, this.#deps.keyring)
+      const source = compileSource(row, this.#deps)
+      // A source may be found by a new mask before its change is heard of: its former mask must not stay behind.
+      this.#drop(this.#masks.get(source.id))
       if (this.#byMask.size >= SOURCES_MAX) this.#drop(this.#byMask.keys().next().value)
       this.#byMask.set(maskId, source)
       this.#masks.set(source.id, maskId)
@@ -139,12 +147,12 @@ function uses(source: IngestSource, kind: 'organisation' | 'destination', id: st
   return source.connections.some((connection) => connection.destinationId === id)
 }
 
-function compileSource(row: IngestSourceRow, keyring: Keyring): IngestSource {
-  const secrets = openSourceSecrets(keyring, row.secrets)
+function compileSource(row: IngestSourceRow, deps: SourcesDeps): IngestSource {
+  const secrets = openSourceSecrets(deps.keyring, row.secrets)
   // A verifier that a newer version stored does not parse; it compiles to one that rejects with the reason.
   const config = VerifierConfig.safeParse(row.verifier).data
   const slots = { current: secrets.current, members: secrets.members }
-  const entitlements = entitlementsOf(row.plan, row.overrides)
+  const terms = termsOf(row, deps)
   const overlapUntilMs = row.previousSecretExpiresAt?.getTime() ?? 0
   return {
     id: row.id,
@@ -164,23 +172,53 @@ function compileSource(row: IngestSourceRow, keyring: Keyring): IngestSource {
         : {
             verifier: compileVerifier(row.verifier, { ...slots, previous: secrets.previous }),
             untilMs: overlapUntilMs,
+            rotationId: row.rotationId,
           },
     handshake: config === undefined ? undefined : handshakeKind(config),
     eventType: row.eventTypeField === null ? undefined : compileSelector(row.eventTypeField),
     idempotencyKeys: row.idempotencyKeys.map(compileSelector),
     response: IngestResponse.parse(row.ingestResponse),
     rateLimit: row.rateLimit,
-    clamp: ingestClampOf(row.plan, row.overrides),
+    clamp: terms.standing.ingestRequestsPerSecond,
     retentionClass: row.retentionClass,
-    hardCap: entitlements.isHardCapped ? entitlements.deliveryQuota : null,
+    quotaAt: terms.quotaAt,
+    holdsUntilMs: terms.holdsUntilMs,
     connections: row.connections.map((connection) => ({
       id: connection.id,
       destinationId: connection.destinationId,
       isEnabled: connection.isEnabled,
       filter:
         connection.filter === null ? undefined : compileFilter(Filter.parse(connection.filter)),
-      partition: partitionOf(row.organisationId, connection.destinationId, isPaced(entitlements)),
+      partition: partitionOf(
+        row.organisationId,
+        connection.destinationId,
+        isPaced(terms.standing.entitlements),
+      ),
       maxAttempts: RetryPolicy.parse(connection.retryPolicy).maxAttempts,
     })),
   }
+}
+
+/** What the plan says: a plan can change by itself only where a subscription's period ends. */
+function termsOf(
+  row: IngestSourceRow,
+  { plans, clock }: SourcesDeps,
+): Pick<IngestSource, 'quotaAt' | 'holdsUntilMs'> & { standing: Standing } {
+  const subscription = toSubscription(row)
+  const rows = { plan: row.ownPlan, overrides: row.overrides, subscription }
+  const standing = standingAt(plans, rows, clock.now())
+  const isActive = standing.subscription?.status === 'active'
+  return {
+    standing,
+    holdsUntilMs: isActive ? standing.window.endsAtMs : Infinity,
+    // A request that waited for its batch beyond the end of a window is counted in the next one.
+    quotaAt: (nowMs) =>
+      quotaOf(nowMs < standing.window.endsAtMs ? standing : standingAt(plans, rows, nowMs)),
+  }
+}
+
+function quotaOf({ entitlements, window }: Standing): Quota | null {
+  const limit = hardCapOf(entitlements)
+  if (limit === null) return null
+  return { limit, windowStartedAtMs: window.startedAtMs, resetAtMs: window.endsAtMs }
 }

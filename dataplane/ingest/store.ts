@@ -4,14 +4,14 @@ import { isDataFault, isPassing } from '../../core/db/failures.ts'
 import { storeCappedEvents, type Quota, type Stored } from '../../core/db/store-capped-events.ts'
 import { storeEvents, type NewDelivery, type NewEvent } from '../../core/db/store-events.ts'
 import { newIdBytes, uuidOfBytes } from '../../core/ids.ts'
-import { LEASE_MS } from '../../core/limits.ts'
+import { INGEST_STATEMENT_TIMEOUT_MS, LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 
 /** An event to store. It gets its ids and its lease when its batch goes out, however long it waited for a lane. */
 export type Incoming = Omit<NewEvent, 'id' | 'leaseUntilMs' | 'deliveries'> & {
   deliveries: readonly Omit<NewDelivery, 'id'>[]
-  /** Of its organisation, when that is hard-capped. */
-  quota: Quota | null
+  /** Of its organisation at a moment, when that is hard-capped. */
+  quotaAt: (nowMs: number) => Quota | null
 }
 
 type Stamped = NewEvent & { quota: Quota | null }
@@ -28,8 +28,7 @@ export function openStore(deps: {
   clock: Clock
   log: Logger
 }): (events: Incoming[]) => Promise<StoreResult[]> {
-  const write = async (events: readonly Stamped[]): Promise<StoreResult[]> => {
-    const nowMs = deps.clock.now()
+  const write = async (events: readonly Stamped[], nowMs: number): Promise<StoreResult[]> => {
     if (events.every((event) => event.quota === null)) {
       const stored = await storeEvents(deps.pool, events, { nowMs })
       return events.map((event) =>
@@ -39,9 +38,9 @@ export function openStore(deps: {
     return await storeCappedEvents(deps.pool, events.map(withQuota), nowMs)
   }
 
-  const storeBatch = async (events: readonly Stamped[]): Promise<StoreResult[]> => {
+  const storeBatch = async (events: readonly Stamped[], nowMs: number): Promise<StoreResult[]> => {
     try {
-      return await retried(() => write(events))
+      return await retried(() => write(events, nowMs))
     } catch (error) {
       if (!isDataFault(error)) throw error
       if (events.length === 1) {
@@ -51,21 +50,23 @@ export function openStore(deps: {
       // One request must not cost its neighbours anything: halves are stored until the culprit stands alone.
       const middle = events.length >> 1
       return [
-        ...(await storeBatch(events.slice(0, middle))),
-        ...(await storeBatch(events.slice(middle))),
+        ...(await storeBatch(events.slice(0, middle), nowMs)),
+        ...(await storeBatch(events.slice(middle), nowMs)),
       ]
     }
   }
 
   return async (incoming) => {
-    const events = stamp(incoming, deps.clock.now())
+    const nowMs = deps.clock.now()
+    const events = stamp(incoming, nowMs)
     const capped = events.filter((event) => event.quota !== null)
-    if (capped.length === 0 || capped.length === events.length) return await storeBatch(events)
+    if (capped.length === 0 || capped.length === events.length)
+      return await storeBatch(events, nowMs)
     const free = events.filter((event) => event.quota === null)
     const results = new Map<Stamped, StoreResult>()
     for (const group of [free, capped]) {
       // One group may be committed when the other fails: each event gets the answer that is true of it.
-      const stored = await storeBatch(group).catch((err: unknown) => {
+      const stored = await storeBatch(group, nowMs).catch((err: unknown) => {
         deps.log.warn({ err }, 'Cannot store a batch')
         return group.map((): StoreResult => ({ kind: 'failed' }))
       })
@@ -77,11 +78,15 @@ export function openStore(deps: {
   }
 }
 
-/** Ids are made as late as can be: readers of new events allow them milliseconds between being made and being seen. */
+/**
+ * Ids are made as late as can be: readers of new events allow them milliseconds between being made and being seen. A
+ * delivery is counted in the window that its id's time is in.
+ */
 function stamp(incoming: readonly Incoming[], nowMs: number): Stamped[] {
   return incoming.map((event) => ({
     ...event,
     id: newIdBytes(nowMs),
+    quota: event.quotaAt(nowMs),
     leaseUntilMs: nowMs + LEASE_MS,
     deliveries: event.deliveries.map((delivery) => ({ ...delivery, id: newIdBytes(nowMs) })),
   }))
@@ -92,12 +97,14 @@ function withQuota(event: Stamped): Stamped & { quota: Quota } {
   return { ...event, quota: event.quota }
 }
 
+/** Readers of new events go by ids and allow 15 s between an id and its commit: tries end long before. */
 async function retried<T>(act: () => Promise<T>): Promise<T> {
+  const until = performance.now() + INGEST_STATEMENT_TIMEOUT_MS
   for (let tries = 1; ; tries++) {
     try {
       return await act()
     } catch (error) {
-      if (!isPassing(error) || tries === TRIES) throw error
+      if (!isPassing(error) || tries === TRIES || performance.now() > until) throw error
     }
   }
 }

@@ -23,6 +23,11 @@ const CLOCKS_MS = 1_000
 
 const PAUSE_MS = 5
 
+interface Lease {
+  untilMs: number
+  isOrphan: boolean
+}
+
 /** The messages of the work in hand by delivery id, each the newest one that names it. */
 export type InHand = Map<string, JsMsg>
 
@@ -84,11 +89,16 @@ function take(deps: ConsumeDeps, message: JsMsg): void {
   const leaseRestMs = delivery.leaseUntilMs - deps.clock.now()
   const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(deps.nats) - CLOCKS_MS
   const mustClaim = message.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
-  if (!mustClaim && event.hasBody) admit(deps, message, decoded)
+  if (!mustClaim && event.hasBody) admit(deps, message, decoded, published(decoded))
   else void complete(deps, message, decoded, mustClaim)
 }
 
-function admit(deps: ConsumeDeps, message: JsMsg, decoded: DeliveryMessage): void {
+/** A message names the lease that it was published under. */
+function published({ delivery }: DeliveryMessage): Lease {
+  return { untilMs: delivery.leaseUntilMs, isOrphan: false }
+}
+
+function admit(deps: ConsumeDeps, message: JsMsg, decoded: DeliveryMessage, lease: Lease): void {
   const { inHand } = deps
   const { id } = decoded.delivery
   const takeNewest = (): JsMsg => {
@@ -97,9 +107,8 @@ function admit(deps: ConsumeDeps, message: JsMsg, decoded: DeliveryMessage): voi
     return newest
   }
   inHand.set(id, message)
-  deps.admit(
-    workOfMessage(decoded, { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }),
-  )
+  const origin = { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }
+  deps.admit(workOfMessage(decoded, lease, origin))
 }
 
 /** The slow way in: a delivery that must be claimed first, or whose body is still in the row. */
@@ -111,20 +120,22 @@ async function complete(
 ): Promise<void> {
   const { event, delivery } = decoded
   try {
+    let lease = published(decoded)
     if (mustClaim) {
-      const { isOurs } = await deps.results.claim({
+      const claimed = await deps.results.claim({
         class: event.class,
         deliveryId: delivery.id,
         leaseUntilMs: delivery.leaseUntilMs,
       })
-      if (!isOurs) {
+      if (!claimed.isOurs) {
         message.ack()
         return
       }
+      lease = claimed
     }
     const body = event.hasBody ? decoded.body : await deps.readBody(event.class, event.id)
     if (body === undefined) message.ack()
-    else admit(deps, message, { ...decoded, body })
+    else admit(deps, message, { ...decoded, body }, lease)
   } catch (err) {
     // Not acknowledged: the stream sends it again, or the sweeper finds the row.
     deps.log.warn({ err, deliveryId: delivery.id }, 'Cannot prepare a delivery')

@@ -1,32 +1,28 @@
-import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
 import type { DeliveryResult } from '../../core/db/record-results.ts'
 import { markInFlight } from '../../core/db/waiting.ts'
-import { deliveryHeaders } from '../../core/delivery/headers.ts'
 import { planRetry, type RetryPlan } from '../../core/delivery/retry.ts'
-import { sign } from '../../core/delivery/signature.ts'
-import { encodeId, newId } from '../../core/ids.ts'
+import { encodeId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import type { AccessTokens } from './access-tokens.ts'
-import { errorCodeOf, sendAttempt, type AttemptResponse } from './attempt.ts'
+import type { AttemptResponse } from './attempt.ts'
 import type { Destination } from './destinations.ts'
-import type { GuardedDispatcher } from './dispatcher.ts'
+import { makeAttempt, type AttemptDeps } from './make-attempt.ts'
 import type { Results } from './results.ts'
+import type { Withdrawals } from './withdrawals.ts'
 import type { Work } from './work.ts'
 
 /** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
 const SHOWN_AFTER_MS = 1_000
 
-export interface DeliverDeps {
+export interface DeliverDeps extends AttemptDeps {
   pool: Pool
-  clock: Clock
   log: Logger
   /** One line an attempt. */
   lines: Logger
-  dispatcher: GuardedDispatcher
-  tokens: AccessTokens
   results: Results
+  /** Hears what is being sent. */
+  withdrawals: Withdrawals
   /** The name that claimed rows carry. */
   workerName: string
   random: () => number
@@ -41,37 +37,18 @@ export async function deliver(
   work: Work,
   destination: Destination,
 ): Promise<{ busyUntilMs: number | null }> {
-  const startedAtMs = deps.clock.now()
-  const signature = signatureOf(work, destination, startedAtMs)
+  deps.withdrawals.begin(work.deliveryId)
   let marked: Promise<void> | undefined
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
   }, SHOWN_AFTER_MS)
-  const response = await respond(deps, { work, destination, startedAtMs, signature })
+  const { made, response } = await makeAttempt(deps, work, destination)
   clearTimeout(marking)
   // A mark that is written after the result would leave behind a finished delivery that waits.
   await marked
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
-  const result = resultOf(work, plan, {
-    id: newId(startedAtMs),
-    number: work.attemptNumber + 1,
-    trigger: work.attemptTrigger,
-    outcome: outcomeOf(plan),
-    startedAtMs,
-    durationMs: response.durationMs,
-    dnsMs: response.connect?.dnsMs ?? null,
-    connectMs: response.connect?.connectMs ?? null,
-    tlsMs: response.connect?.tlsMs ?? null,
-    firstByteMs: response.firstByteMs,
-    url: destination.url,
-    signature,
-    headerNames: destination.headerNames,
-    responseStatus: response.status,
-    responseHeaders: response.status === null ? null : JSON.stringify(response.headers),
-    responseBody: response.body,
-    errorCode: response.error,
-  })
+  const result = resultOf(work, plan, { ...made, outcome: outcomeOf(plan) })
   void record(deps, work, result)
   if (plan?.kind === 'gone') deps.disable(destination.id)
   return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
@@ -96,70 +73,8 @@ async function record(deps: DeliverDeps, work: Work, result: DeliveryResult): Pr
     'Attempted a delivery',
   )
   await deps.results.record(result)
+  deps.withdrawals.end(work.deliveryId)
   work.settle()
-}
-
-interface Sending {
-  work: Work
-  destination: Destination
-  startedAtMs: number
-  signature: string
-}
-
-async function respond(deps: DeliverDeps, sending: Sending): Promise<AttemptResponse> {
-  const { work, destination } = sending
-  if (destination.isBlocked) return notSent('address_blocked')
-  let own = destination.headers
-  if (destination.oauth2 !== null) {
-    try {
-      const token = await deps.tokens.get(destination.oauth2)
-      own = [['authorization', `Bearer ${token}`], ...own]
-    } catch (error) {
-      return notSent(errorCodeOf(error))
-    }
-  }
-  const response = await sendAttempt(deps.dispatcher, {
-    origin: destination.origin,
-    path: destination.path,
-    method: destination.method,
-    headers: headersOf(sending, own),
-    body: work.event.body,
-    timeoutMs: destination.timeoutMs,
-  })
-  if (response.status === 401 && destination.oauth2 !== null) {
-    deps.tokens.forget(destination.oauth2)
-  }
-  return response
-}
-
-function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
-  const { work, startedAtMs, signature } = sending
-  const { headers, remoteIp, sourceName, verifiedWith } = work.event
-  const facts = {
-    deliveryId: encodeId('dlv', work.deliveryId),
-    eventId: work.eventId === null ? null : encodeId('evt', work.eventId),
-    connectionId: work.connectionId === null ? null : encodeId('con', work.connectionId),
-    attempt: work.attemptNumber + 1,
-    attemptTrigger: work.attemptTrigger,
-    sourceName: headerText(sourceName),
-    verifiedWith,
-    remoteIp: remoteIp === '' ? null : remoteIp,
-    timestampSeconds: Math.floor(startedAtMs / 1_000),
-    signature,
-  }
-  return deliveryHeaders(headers, facts, own)
-}
-
-/** A header carries ASCII: a source's name outside of it travels percent-encoded. */
-function headerText(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text)
-}
-
-function signatureOf(work: Work, destination: Destination, nowMs: number): string {
-  const { overlap } = destination
-  const signer = overlap !== null && overlap.untilMs > nowMs ? overlap.signer : destination.signer
-  const id = encodeId('dlv', work.deliveryId)
-  return sign(signer, id, Math.floor(nowMs / 1_000), work.event.body)
 }
 
 function planAfter(
@@ -200,12 +115,16 @@ function resultOf(
     deliveryId: work.deliveryId,
     organisationId: work.organisationId,
     projectId: work.projectId,
+    sourceId: work.sourceId,
+    connectionId: work.connectionId,
     destinationId: work.destinationId,
     partition: work.partition,
     status: statusAfter(plan),
     attemptCount: work.attemptCount + (isBusy || isOutsideBudget(work) ? 0 : 1),
     throttledReason: isBusy ? 'destination_busy' : null,
-    throttledAtMs: work.throttledAtMs ?? (isBusy ? attempt.startedAtMs : null),
+    throttledAtMs: work.isThrottleKept
+      ? null
+      : (work.throttledAtMs ?? (isBusy ? attempt.startedAtMs : null)),
     nextAtMs: plan?.kind === 'retry' || plan?.kind === 'busy' ? plan.atMs : null,
     isWaiting: work.isWaiting,
     attempt,
@@ -242,17 +161,5 @@ async function markLong(deps: DeliverDeps, work: Work, destination: Destination)
     work.settle()
   } catch (err) {
     deps.log.warn({ err }, 'Cannot show a delivery as in flight')
-  }
-}
-
-function notSent(error: AttemptResponse['error']): AttemptResponse {
-  return {
-    status: null,
-    headers: [],
-    body: null,
-    error,
-    durationMs: 0,
-    firstByteMs: null,
-    connect: null,
   }
 }

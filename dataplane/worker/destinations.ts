@@ -10,7 +10,7 @@ import { RetryPolicy } from '../../core/delivery/retry.ts'
 import { compileSigner, type Signer } from '../../core/delivery/signature.ts'
 import { checkUrl, type IsAllowed } from '../../core/egress/connect.ts'
 import { destinationPace, planPace } from '../../core/pacing/gcra.ts'
-import { entitlementsOf } from '../../core/plans/plans.ts'
+import { entitlementsOf, type Plans } from '../../core/plans/plans.ts'
 import {
   openDestinationSecrets,
   StoredAuth,
@@ -49,10 +49,15 @@ export interface Destination extends Paced {
   isBlocked: boolean
 }
 
-export interface DestinationsDeps {
-  db: Db
+/** What compiling a destination takes beside its row. */
+export interface CompileDeps {
   keyring: Keyring
+  plans: Plans
   isAllowed: IsAllowed
+}
+
+export interface DestinationsDeps extends CompileDeps {
+  db: Db
   pacer: Pacer
 }
 
@@ -82,28 +87,34 @@ export class Destinations {
   }
 
   async #load(id: string): Promise<Destination | undefined> {
-    const { db, keyring, isAllowed, pacer } = this.#deps
+    const { db, keyring, plans, isAllowed, pacer } = this.#deps
     const row = await findDeliveryDestination(db, id)
     if (row === undefined) return undefined
     const stored = await readPacing(db, [id, row.organisationId])
     for (const [scopeId, tatMs] of stored) pacer.restore(scopeId, tatMs)
-    return compileDestination(row, { keyring, isAllowed })
+    return compileDestination(row, { keyring, plans, isAllowed })
   }
+}
+
+/** The destination as it is stored now; undefined when it was deleted. */
+export async function readDestination(
+  deps: CompileDeps & { db: Db },
+  id: string,
+): Promise<Destination | undefined> {
+  const row = await findDeliveryDestination(deps.db, id)
+  return row && compileDestination(row, deps)
 }
 
 const Method = z.enum(['POST', 'PUT', 'PATCH'])
 const Period = z.enum(['second', 'minute', 'hour', 'day'])
 
-function compileDestination(
-  row: DestinationRow,
-  deps: { keyring: Keyring; isAllowed: IsAllowed },
-): Destination {
+function compileDestination(row: DestinationRow, deps: CompileDeps): Destination {
   const secrets = openDestinationSecrets(deps.keyring, row.secrets)
   const auth = StoredAuth.parse(row.auth)
   const url = new URL(row.url)
   const names = Object.keys(secrets.headers)
   const { current, previous } = secrets.signing
-  const plan = planPace(entitlementsOf(row.plan, row.overrides))
+  const plan = planPace(entitlementsOf(deps.plans, row.plan, row.overrides))
   return {
     id: row.id,
     organisationId: row.organisationId,

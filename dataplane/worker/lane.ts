@@ -4,6 +4,7 @@ import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Destination } from './destinations.ts'
 import type { Pacer } from './pacer.ts'
+import type { Withdrawals } from './withdrawals.ts'
 import { parkedOf, type Work } from './work.ts'
 
 /** Work held in memory for one destination. What exceeds it waits in PostgreSQL. */
@@ -28,6 +29,7 @@ export interface LaneDeps {
   pacer: Pacer
   /** Attempts the work and records what came of it. Resolves with the time until which the destination is busy. */
   deliver(work: Work, destination: Destination): Promise<{ busyUntilMs: number | null }>
+  withdrawals: Withdrawals
   park(rows: Parked[]): Promise<void>
   cancel(work: Work): Promise<void>
   claimParked(destinationId: string, limit: number): Promise<Work[]>
@@ -84,6 +86,7 @@ export class Lane {
   }
 
   admit(work: Work): void {
+    if (this.#isWithdrawn(work)) return
     if (this.#destination === undefined || work.isOrphan) {
       void this.#deps.cancel(work)
     } else if (!this.#destination.isEnabled) {
@@ -95,6 +98,13 @@ export class Lane {
       this.#queue.push(work)
       this.#pump()
     }
+  }
+
+  /** Some of what it holds was withdrawn. */
+  dropWithdrawn(): void {
+    const kept = this.#queue.filter((work) => !this.#isWithdrawn(work))
+    this.#queue.splice(0, this.#queue.length, ...kept)
+    this.#pump()
   }
 
   /** The destination's settings changed; undefined when it was deleted. */
@@ -131,6 +141,20 @@ export class Lane {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
+  }
+
+  /** What is withdrawn is not sent: whoever cancels a delivery writes so, an orphan is cancelled here. */
+  #isWithdrawn(work: Work): boolean {
+    switch (this.#deps.withdrawals.stateOf(work)) {
+      case 'kept':
+        return false
+      case 'let_go':
+        work.settle()
+        return true
+      case 'orphaned':
+        void this.#deps.cancel(work)
+        return true
+    }
   }
 
   #pump(): void {

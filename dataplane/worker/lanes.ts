@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import type { Withdrawal } from '../../core/stream/withdrawals.ts'
 import type { Destinations } from './destinations.ts'
 import { Lane, type LaneDeps } from './lane.ts'
 import type { Work } from './work.ts'
@@ -56,8 +57,18 @@ export class Lanes {
   /** Settings of the destination may have changed: its lane, if there is one, gets the present ones. */
   async refresh(destinationId: string): Promise<void> {
     this.#deps.destinations.forget(destinationId)
-    const lane = this.#open.get(destinationId)
+    // One that is being opened may have read what was there before.
+    const lane = await this.#lanes.get(destinationId)
     if (lane !== undefined) lane.configure(await this.#deps.destinations.get(destinationId))
+  }
+
+  /** Of what the lanes hold some may be withdrawn now. */
+  dropWithdrawn({ deliveries, deleted }: Withdrawal): void {
+    const concerned =
+      deleted.length > 0
+        ? this.#open.keys()
+        : new Set(deliveries.map(({ destinationId }) => destinationId))
+    for (const destinationId of concerned) this.#open.get(destinationId)?.dropWithdrawn()
   }
 
   async refreshAll(): Promise<void> {

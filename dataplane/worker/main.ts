@@ -9,6 +9,7 @@ import { ping } from '../../core/db/ping.ts'
 import { compileCidrs, isReachable } from '../../core/egress/address.ts'
 import { openLog } from '../../core/log.ts'
 import { openOps } from '../../core/ops.ts'
+import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
@@ -42,6 +43,7 @@ await using _worker = await startWorker({
   clock,
   log,
   keyring,
+  plans: readPlans(config.PLANS_FILE),
   isAllowed: (address) => isReachable(address, allowed),
   name: config.INSTANCE_NAME,
   random: Math.random,

@@ -29,13 +29,20 @@ const OPTIONS: BatcherOptions = {
 
 const RETRY_MS = 250
 
+/** What became of a claim: the new lease, and whether the delivery's connection is gone. */
+interface Claimed {
+  isOurs: boolean
+  untilMs: number
+  isOrphan: boolean
+}
+
 /** All that a worker writes, each kind in micro-batches of its own. */
 export interface Results {
   record(result: DeliveryResult): Promise<unknown>
   park(row: Parked): Promise<unknown>
   cancel(delivery: { class: number; deliveryId: string }): Promise<unknown>
   /** Whether a delivery whose message came late or twice is still this worker's to make. */
-  claim(delivery: LeasedDelivery): Promise<{ isOurs: boolean }>
+  claim(delivery: LeasedDelivery): Promise<Claimed>
   /** Writes waiting to be made. */
   backlog(): number
   drain(): Promise<void>
@@ -44,10 +51,10 @@ export interface Results {
 /** Every write is tried until PostgreSQL takes it: an attempt that was made must not be forgotten. */
 export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Results {
   const { pool, clock } = deps
-  const stubborn = async (write: () => Promise<unknown>): Promise<void> => {
-    for (;;) {
+  const stubborn = async (write: (tries: number) => Promise<unknown>): Promise<void> => {
+    for (let tries = 0; ; tries++) {
       try {
-        await write()
+        await write(tries)
         return
       } catch (err) {
         deps.log.warn({ err }, 'Cannot write results, trying again')
@@ -56,11 +63,11 @@ export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Re
     }
   }
   const results = new Batcher<DeliveryResult, true>(OPTIONS, async (items) => {
-    await stubborn(() => recordResults(pool, items))
+    await stubborn((tries) => recordResults(pool, items, tries))
     return items.map(() => true)
   })
   const parked = new Batcher<Parked, true>(OPTIONS, async (rows) => {
-    await stubborn(() => park(pool, rows))
+    await stubborn((tries) => park(pool, rows, tries))
     return rows.map(() => true)
   })
   const cancelled = new Batcher<{ class: number; deliveryId: string }, true>(
@@ -70,12 +77,17 @@ export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Re
       return items.map(() => true)
     },
   )
-  const claims = new Batcher<LeasedDelivery, { isOurs: boolean }>(OPTIONS, async (items) => {
-    let ours = new Set<string>()
+  const claims = new Batcher<LeasedDelivery, Claimed>(OPTIONS, async (items) => {
+    let ours = new Map<string, { isOrphan: boolean }>()
+    let untilMs = 0
     await stubborn(async () => {
-      ours = await claimLeased(pool, items, clock.now() + LEASE_MS)
+      untilMs = clock.now() + LEASE_MS
+      ours = await claimLeased(pool, items, untilMs)
     })
-    return items.map((item) => ({ isOurs: ours.has(item.deliveryId) }))
+    return items.map(({ deliveryId }) => {
+      const claimed = ours.get(deliveryId)
+      return { isOurs: claimed !== undefined, untilMs, isOrphan: claimed?.isOrphan === true }
+    })
   })
   const all = [results, parked, cancelled, claims]
   return {

@@ -10,6 +10,7 @@ export interface Work {
   class: number
   deliveryId: string
   eventId: string | null
+  sourceId: string | null
   connectionId: string | null
   organisationId: string
   projectId: string
@@ -21,7 +22,11 @@ export interface Work {
   attemptNumber: number
   maxAttempts: number
   throttledAtMs: number | null
+  /** PostgreSQL has `throttledAtMs`: it was throttled before it came into these hands. */
+  isThrottleKept: boolean
   firstAttemptAtMs: number | null
+  /** The lease under which this worker has it. */
+  leaseUntilMs: number
   /** It has a row in delivery_waiting. */
   isWaiting: boolean
   /** Its connection is gone: it is cancelled instead of sent. */
@@ -43,6 +48,7 @@ export interface Work {
 
 export function workOfMessage(
   message: DeliveryMessage,
+  lease: { untilMs: number; isOrphan: boolean },
   origin: { ack(): void; nak(): void },
 ): Work {
   const { event, delivery, body } = message
@@ -50,6 +56,7 @@ export function workOfMessage(
     class: event.class,
     deliveryId: delivery.id,
     eventId: event.id,
+    sourceId: event.sourceId ?? null,
     connectionId: delivery.connectionId,
     organisationId: event.organisationId,
     projectId: event.projectId,
@@ -60,9 +67,11 @@ export function workOfMessage(
     attemptNumber: 0,
     maxAttempts: delivery.maxAttempts,
     throttledAtMs: null,
+    isThrottleKept: false,
     firstAttemptAtMs: null,
+    leaseUntilMs: lease.untilMs,
     isWaiting: false,
-    isOrphan: false,
+    isOrphan: lease.isOrphan,
     event: {
       headers: event.headers,
       verifiedWith: event.verifiedWith,
@@ -76,11 +85,13 @@ export function workOfMessage(
   }
 }
 
-export function workOfClaim(claimed: ClaimedDelivery): Work {
+export function workOfClaim(claimed: ClaimedDelivery, leaseUntilMs: number): Work {
   const { event, ...delivery } = claimed
   const headers = Headers.parse(JSON.parse(event.headers))
   return {
     ...delivery,
+    leaseUntilMs,
+    isThrottleKept: delivery.throttledAtMs !== null,
     isWaiting: true,
     event: { ...event, headers },
     queuedAt: performance.now(),
@@ -102,5 +113,6 @@ export function parkedOf(
     partition: work.partition,
     attemptTrigger: work.attemptTrigger,
     ...reason,
+    ...(work.isThrottleKept && { throttledAtMs: null }),
   }
 }

@@ -4,15 +4,19 @@ import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import { disableDestination, writePacing } from '../../core/db/delivery-destinations.ts'
 import { findEventBody } from '../../core/db/event-bodies.ts'
+import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes.ts'
 import { claimDue, claimParked, parkedLanes, releaseClaims } from '../../core/db/waiting.ts'
 import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
+import { newId } from '../../core/ids.ts'
 import { LEASE_MS, PARTITIONS } from '../../core/limits.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
+import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { WAITING_DUE } from '../../core/stream/subjects.ts'
+import { followWithdrawals } from '../../core/stream/withdrawals.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
@@ -25,6 +29,8 @@ import { Lanes } from './lanes.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { Pacer } from './pacer.ts'
 import { openResults } from './results.ts'
+import { startTester } from './test-delivery.ts'
+import { Withdrawals } from './withdrawals.ts'
 import { workOfClaim, type Work } from './work.ts'
 
 /** How late a retry may be for want of a look. */
@@ -50,6 +56,7 @@ export interface WorkerDeps {
   clock: Clock
   log: Logger
   keyring: Keyring
+  plans: Plans
   isAllowed: IsAllowed
   /** Under which name the lease is held and rows are claimed. */
   name: string
@@ -66,13 +73,20 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
   const stop = new AbortController()
   const { signal } = stop
   const results = openResults({ pool, clock, log })
-  const { lanes, pacer, close } = openLanes(deps, results)
+  const { lanes, pacer, tester, withdrawals, close } = openLanes(deps, results)
   const ownership = new Ownership({ db, clock, log, lease: 'worker', holder: name })
   const inHand: InHand = new Map()
 
-  const feed = await followConfig({ db, nats, log, processId: name, signal }, (changes) => {
-    void refresh(lanes, log, changes)
+  const identity = { id: newId(clock.now()), role: 'worker', name }
+  const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
+    refresh(lanes, log, changes),
+  )
+  void followWithdrawals(nats, identity.id, (withdrawal) => {
+    const underWay = withdrawals.add(withdrawal)
+    lanes.dropWithdrawn(withdrawal)
+    return underWay
   })
+  await reportProcess(db, identity, clock.now())
   const whileHeld = (ms: number, task: string, act: () => Promise<unknown>): Promise<void> =>
     every(ms, { signal, log, name: task }, async () => {
       if (ownership.isHeld) await act()
@@ -82,7 +96,7 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
       const nowMs = clock.now()
       const claim = { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: DUE_BATCH, claimedBy: name }
       const claimed = await claimDue(pool, ALL_PARTITIONS, claim)
-      for (const one of claimed) lanes.admit(workOfClaim(one))
+      for (const one of claimed) lanes.admit(workOfClaim(one, claim.leaseUntilMs))
       taken = claimed.length
     }
   }
@@ -93,6 +107,9 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
   })
   const tasks = [
     feed.done,
+    every(PROCESS_LIVE_MS / 5, { signal, log, name: 'presence' }, () =>
+      reportProcess(db, identity, clock.now()),
+    ),
     whileHeld(DUE_POLL_MS, 'due', takeDue),
     whileHeld(PARKED_SCAN_MS, 'parked', async () => {
       for (const destinationId of await parkedLanes(pool)) await lanes.noteParked(destinationId)
@@ -107,10 +124,12 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
       nudges.unsubscribe()
       stop.abort()
       await Promise.all(tasks)
-      await lanes.drain(DRAIN_MS)
+      await Promise.all([lanes.drain(DRAIN_MS), tester.drain(DRAIN_MS)])
       // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
       await Promise.race([results.drain(), sleep(DRAIN_MS)])
-      await giveBack(deps, pacer).catch((err: unknown) => log.warn({ err }, 'Cannot give back'))
+      await giveBack(deps, pacer, identity.id).catch((err: unknown) =>
+        log.warn({ err }, 'Cannot give back'),
+      )
       lanes[Symbol.dispose]()
       await close()
       await ownership[Symbol.asyncDispose]()
@@ -118,9 +137,14 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
   }
 }
 
-async function giveBack({ pool, db, clock, name }: WorkerDeps, pacer: Pacer): Promise<void> {
+async function giveBack(
+  { pool, db, clock, name }: WorkerDeps,
+  pacer: Pacer,
+  processId: string,
+): Promise<void> {
   await writePacing(db, pacer.takeChanged())
   await releaseClaims(pool, name, clock.now())
+  await forgetProcess(db, processId)
 }
 
 function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
@@ -132,14 +156,17 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
     await disableDestination(db, destinationId, 'gone', clock.now())
     await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
   }
+  const lines = withoutRedaction(log)
+  const withdrawals = new Withdrawals(clock)
   const deliverDeps: DeliverDeps = {
     pool,
     clock,
     log,
-    lines: withoutRedaction(log),
+    lines,
     dispatcher,
     tokens,
     results,
+    withdrawals,
     workerName: name,
     random: deps.random,
     disable: (destinationId) => {
@@ -150,14 +177,16 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
   const claim = async (destinationId: string, limit: number): Promise<Work[]> => {
     const nowMs = clock.now()
     const options = { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit, claimedBy: name }
-    return (await claimParked(pool, destinationId, options)).map(workOfClaim)
+    const claimed = await claimParked(pool, destinationId, options)
+    return claimed.map((one) => workOfClaim(one, options.leaseUntilMs))
   }
   const lanes = new Lanes({
     clock,
     log,
     pacer,
-    destinations: new Destinations({ db, keyring: deps.keyring, isAllowed, pacer }),
+    destinations: new Destinations({ ...deps, pacer }),
     deliver: (work, destination) => deliver(deliverDeps, work, destination),
+    withdrawals,
     park: async (rows) => {
       await Promise.all(rows.map((row) => results.park(row)))
     },
@@ -167,7 +196,8 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
     },
     claimParked: claim,
   })
-  return { lanes, pacer, close: () => dispatcher.agent.close() }
+  const tester = startTester({ ...deps, lines, dispatcher, tokens })
+  return { lanes, pacer, tester, withdrawals, close: () => dispatcher.agent.close() }
 }
 
 async function refresh(lanes: Lanes, log: Logger, changes: readonly ConfigChange[]): Promise<void> {

@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { readCommand } from '../../api/admin/commands.ts'
 import { encodeId } from '../../core/ids.ts'
-import { furnish } from '../seed.ts'
+import { unseal } from '../../core/secrets/sealed.ts'
+import { furnish, seedEvent } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -170,3 +173,77 @@ test('the database of a standalone installation is found through DATA_DIR; help 
     expect(help.stdout).toContain(word)
   }
 })
+
+test('retention run purges now and prints what it did', async () => {
+  const furniture = await furnish(world, 'retention')
+  const hour = 3_600_000
+  const old = await seedEvent(world, {
+    ...furniture,
+    atMs: world.clock.now() - 90 * 24 * hour - hour,
+  })
+  const young = await seedEvent(world, {
+    ...furniture,
+    atMs: world.clock.now() - 90 * 24 * hour + hour,
+  })
+  const report = await json('retention', 'run')
+  expect(report).toMatchObject({ events: 1, expired: 0, daysLeft: [], asOf: expect.any(String) })
+  expect((await world.api('GET', `/v1/events/${old}`)).status).toBe(404)
+  expect((await world.api('GET', `/v1/events/${young}`)).status).toBe(200)
+})
+
+test('secrets rotate-encryption-key seals every secret under the first key, and only once', async () => {
+  const { destinationId } = await furnish(world, 'sealed')
+  const source = await world.api('POST', '/v1/sources', {
+    name: 'sealed with a secret',
+    verifier: { preset: 'github', secret: 'old friend' },
+  })
+  expect(source.status).toBe(201)
+  const secretOf = async () =>
+    (await world.api('GET', `/v1/destinations/${destinationId}/signing-secret`)).body.secret
+  const before = await secretOf()
+  const old = world.keyring.get('0') ?? Buffer.alloc(0)
+  const next = randomBytes(32)
+  const rotate = async (keys: string): Promise<Ran> =>
+    await run(['secrets', 'rotate-encryption-key'], { POSTERN_ENCRYPTION_KEY: keys })
+  const both = `2026:${next.toString('base64')},0:${old.toString('base64')}`
+  const rotated = await rotate(both)
+  expect(rotated).toMatchObject({ code: 0, stderr: '' })
+  const counts = JSON.parse(rotated.stdout)
+  expect(counts.encryptionKey).toBe('2026')
+  expect(counts.sources).toBeGreaterThan(0)
+  expect(counts.destinations).toBeGreaterThan(0)
+  expect(JSON.parse((await rotate(both)).stdout)).toMatchObject({ sources: 0, destinations: 0 })
+  const keyring = new Map([['2026', next]])
+  const { rows } = await world.pool.query<{ secrets: Buffer }>(
+    'select secrets from destination union all select secrets from source where secrets is not null',
+  )
+  for (const { secrets } of rows) expect(() => unseal(keyring, secrets)).not.toThrow()
+  expect(JSON.stringify(rotated)).not.toContain(old.toString('base64'))
+  // And back, for the API of this world, which knows the old key alone.
+  expect((await rotate(`0:${old.toString('base64')},2026:${next.toString('base64')}`)).code).toBe(0)
+  expect(await secretOf()).toBe(before)
+  const missing = await rotate(`3:${next.toString('base64')}`)
+  expect(missing).toMatchObject({ code: 1, stdout: '' })
+  expect(missing.stderr).toContain('encryption key "0" is not configured')
+})
+
+test('each noun and verb explains itself with an example', async () => {
+  const overview = (await run(['--help'])).stdout
+  const verbs = [...overview.matchAll(/^  ([a-z]+) ([a-z-]+)(?: |$)/gm)].filter(
+    ([, noun]) => noun !== 'npm',
+  )
+  expect(verbs.length).toBeGreaterThanOrEqual(11)
+  for (const [, noun = '', verb = ''] of verbs) {
+    const { help } = helpFor(noun, verb, '--help')
+    expect(help).toContain(`Example: npm run admin -- ${noun} ${verb}`)
+    expect(helpFor(noun, '--help').help).toContain(help.split('\n\n')[0])
+    const [example = ''] = /(?<=Example: npm run admin -- ).*/.exec(help) ?? []
+    expect(readCommand(example.split(' ')), example).toBeTypeOf('function')
+  }
+})
+
+function helpFor(...words: string[]): { help: string } {
+  const answer = readCommand(words)
+  if (!('help' in answer)) throw new Error(words.join(' '))
+  return answer
+}

@@ -7,21 +7,29 @@ import { furnish, seedDelivery, seedEvent, type Furniture } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 let world: World
-let own: Furniture & { eventId: string; deliveryId: string }
+let own: Furniture & { eventId: string; deliveryId: string; operationId: string }
 let foreign: typeof own & Tenant
 
 beforeAll(async () => {
   world = await startWorld()
-  own = { ...(await furnish(world, 'own')), eventId: '', deliveryId: '' }
+  own = { ...(await furnish(world, 'own')), eventId: '', deliveryId: '', operationId: '' }
   own.eventId = await seedEvent(world, own)
   own.deliveryId = await seedDelivery(world, own)
+  own.operationId = await makeOperation(world.key)
   const tenant = await world.createTenant()
   const theirs = await furnish(world, 'foreign', tenant.key)
   const eventId = await seedEvent(world, { ...theirs, ...tenant })
   const deliveryId = await seedDelivery(world, { ...theirs, ...tenant, eventId })
-  foreign = { ...tenant, ...theirs, eventId, deliveryId }
+  const operationId = await makeOperation(tenant.key)
+  foreign = { ...tenant, ...theirs, eventId, deliveryId, operationId }
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
+
+/** Nobody works on it. */
+async function makeOperation(key: string): Promise<string> {
+  const body = { kind: 'retry', filter: { status: 'failed' } }
+  return (await world.api('POST', '/v1/operations', body, { key })).body.id
+}
 
 /** A body that each operation accepts. An operation that is missing here fails the test below. */
 function validBody(operationId: string): Record<string, unknown> | undefined {
@@ -63,6 +71,13 @@ function validBody(operationId: string): Record<string, unknown> | undefined {
     updateProject: { data: { name: 'p', metadata: { a: 'b' } } },
     createSource: { name: 's', kind: 'http', ...source },
     updateSource: { data: { name: 's', ...source } },
+    upsertProject: { name: 'unknown', metadata: { a: 'b' } },
+    upsertSource: { name: 'unknown', kind: 'http', ...source },
+    upsertDestination: { name: 'unknown', ...destination },
+    upsertConnection: { name: 'unknown', ...connection },
+    rotateSourceMask: {},
+    rotateSourceSecret: { secret: 's', overlapSeconds: 60 },
+    cancelSourceRotation: { force: true },
     toggleSource: { isEnabled: true },
     testSignature: {
       headers: { a: 'b' },
@@ -80,6 +95,16 @@ function validBody(operationId: string): Record<string, unknown> | undefined {
     testFilter: { filter: {}, sample: { eventType: 'a', headers: {}, query: {}, body: {} } },
     replayEvent: {},
     retryDelivery: {},
+    cancelDelivery: {},
+    rotateSigningSecret: { force: true, overlapSeconds: 60 },
+    testDelivery: { body: { a: 1 }, headers: { 'x-a': 'b' } },
+    createOperation: { kind: 'retry', filter: { status: 'failed' } },
+    planOperation: { kind: 'retry', filter: { status: 'failed' } },
+    cancelOperation: {},
+    cancelSubscription: {},
+    resumeSubscription: {},
+    changePlan: { plan: 'scale', when: 'now' },
+    revertScheduledChange: {},
   }
   return bodies[operationId]
 }
@@ -124,14 +149,21 @@ const WRONG: Record<string, unknown[]> = {
     { retryOn: ['6xx'] },
     { extra: 1 },
   ],
+  secret: ['', ' ', 'x'.repeat(4097)],
+  overlapSeconds: [-1, 604_801, 1.5],
+  force: [null, 0],
   sourceId: ['src_1', 'dst_01h455vb4pex5vsknk084sn02q'],
   destinationId: ['dst_1', 'src_01h455vb4pex5vsknk084sn02q'],
   filter: [{ types: [] }, { eventTypes: [] }, { body: { a: { $regex: 'x' } } }],
   sample: [{ payload: 1 }, { headers: { a: 1 } }],
   now: ['yesterday', '2026-11-20'],
+  plan: ['gold', ''],
+  when: ['later', ''],
 }
 
 const WRONG_QUERY: Record<string, string[]> = {
+  granularity: ['week', ''],
+  groupBy: ['status', 'source,destination', ''],
   limit: ['0', '101', '1.5', 'x', ''],
   cursor: ['x', 'W10', Buffer.from('["a","b","c"]').toString('base64url')],
   sortBy: ['size', ''],
@@ -140,19 +172,23 @@ const WRONG_QUERY: Record<string, string[]> = {
   eventId: ['x'],
   connectionId: ['x'],
   destinationId: ['x'],
+  kind: ['sms', ''],
   status: ['gone', ''],
+  eventType: ['', 'a*b', '**', 'x'.repeat(256)],
   from: ['yesterday', '2026-01-01', '1700000000'],
   to: ['tomorrow'],
   search: ['', 'x'.repeat(256), '%00'],
   errorCode: ['oops'],
-  responseStatus: ['99', '600', 'x'],
+  responseStatus: ['99', '600', 'x', '6xx', '5x', '5XX', '50x', '0503'],
   cascade: ['yes', '1', ''],
 }
 
 async function counts(): Promise<unknown> {
   const tables = ['project', 'source', 'destination', 'connection', 'event', 'delivery', 'audit']
   const more = ['delivery_waiting', 'delivery_failed', 'usage', 'usage_delta', 'config_change']
-  const selects = [...tables, ...more].map((name) => `(select count(*) from ${name}) as ${name}`)
+  const selects = [...tables, ...more, 'operation'].map(
+    (name) => `(select count(*) from ${name}) as ${name}`,
+  )
   const { rows } = await world.pool.query(`select ${selects.join(', ')}`)
   return rows[0]
 }
@@ -165,6 +201,7 @@ function pathOf(route: Route, ids: Partial<Record<Prefix, string>> = {}): string
     con: own.connectionId,
     evt: own.eventId,
     dlv: own.deliveryId,
+    opr: own.operationId,
     ...ids,
   }
   return `/v1${route.path.replaceAll(/:(\w+)/g, (_match, name: string) => {
@@ -267,11 +304,16 @@ test.for<[string, string[]]>([
   ['createSource', ['name']],
   ['createDestination', ['name', 'url']],
   ['createConnection', ['name', 'sourceId', 'destinationId']],
+  ['upsertDestination', ['url']],
+  ['upsertConnection', ['sourceId', 'destinationId']],
   ['toggleSource', ['isEnabled']],
   ['toggleDestination', ['isEnabled']],
   ['toggleConnection', ['isEnabled']],
   ['testSignature', ['headers', 'body']],
   ['testFilter', ['filter', 'sample']],
+  ['createOperation', ['kind', 'filter']],
+  ['planOperation', ['kind', 'filter']],
+  ['changePlan', ['plan']],
 ])('%s demands %s', async ([operationId, members]) => {
   const route = ROUTES.find((one) => one.operationId === operationId)
   if (route === undefined) throw new Error(`No route ${operationId}`)
@@ -281,9 +323,14 @@ test.for<[string, string[]]>([
   }
 })
 
-test.for(named.filter(([, route]) => Object.keys(route.params).length > 0))(
+const identified = named.flatMap(([name, route]): [string, Route, Prefix][] => {
+  const [kind] = Object.values(route.params)
+  return kind === undefined || kind === 'name' ? [] : [[name, route, kind]]
+})
+
+test.for(identified)(
   '%s does not find what is foreign, unknown, malformed or of another kind',
-  async ([operationId, route]) => {
+  async ([operationId, route, prefix]) => {
     const theirs: Partial<Record<Prefix, string>> = {
       prj: foreign.projectId,
       src: foreign.sourceId,
@@ -291,8 +338,8 @@ test.for(named.filter(([, route]) => Object.keys(route.params).length > 0))(
       con: foreign.connectionId,
       evt: foreign.eventId,
       dlv: foreign.deliveryId,
+      opr: foreign.operationId,
     }
-    const [prefix = 'evt'] = Object.values(route.params)
     const other = prefix === 'src' ? own.destinationId : own.sourceId
     const wrong = [
       theirs[prefix],

@@ -7,9 +7,11 @@ import { expect, test } from 'vitest'
 import { newSource } from '../../api/source-change.ts'
 import { createOrganisation } from '../../api/tenancy.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
+import { recordFacts } from '../../core/db/ledger.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { insertSource } from '../../core/db/sources.ts'
 import { newId } from '../../core/ids.ts'
+import { BUILT_IN_PLANS } from '../../core/plans/built-in-plans.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
 import { eventually, openIngestOn, startRelay } from '../relay.ts'
@@ -27,7 +29,7 @@ test('without PostgreSQL ingest answers 503 with Retry-After, and takes webhooks
   const pool = openPool({ url: postgres.url, max: 4, log, statementTimeoutMs: 5_000 })
   const db = stack.use(openDb(pool))
   await migrate(db, clock.now())
-  const tenancy = { db, clock, actor: 'test' }
+  const tenancy = { db, clock, plans: BUILT_IN_PLANS, ledger: recordFacts, actor: 'test' }
   const { organisation, defaultProjectId } = await createOrganisation(tenancy, {
     name: 'Test',
     plan: 'enterprise',
@@ -50,6 +52,7 @@ test('without PostgreSQL ingest answers 503 with Retry-After, and takes webhooks
       databaseUrl: postgres.url,
       natsUrl: nats.url,
       keyring: new Map([['0', randomBytes(32)]]),
+      plans: BUILT_IN_PLANS,
       clock,
       log,
       ingestUrl: 'http://ingest.test',

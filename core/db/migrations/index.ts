@@ -1,8 +1,24 @@
 import type { Migration } from 'kysely/migration'
 
 import { up as relay } from './0001-relay.ts'
+import { up as sourceRotation } from './0002-source-rotation.ts'
+import { up as deliveryActions } from './0003-delivery-actions.ts'
+import { up as idempotency } from './0004-idempotency.ts'
+import { up as billing } from './0005-billing.ts'
+import { up as statistics } from './0006-statistics.ts'
+import { up as eventPosition } from './0007-event-position.ts'
+import { up as operations } from './0008-operations.ts'
+import { up as retention } from './0009-retention.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-relay': { up: relay },
+  '0002-source-rotation': { up: sourceRotation },
+  '0003-delivery-actions': { up: deliveryActions },
+  '0004-idempotency': { up: idempotency },
+  '0005-billing': { up: billing },
+  '0006-statistics': { up: statistics },
+  '0007-event-position': { up: eventPosition },
+  '0008-operations': { up: operations },
+  '0009-retention': { up: retention },
 }

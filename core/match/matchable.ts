@@ -1,5 +1,5 @@
-import type { Matchable } from '../core/match/filter.ts'
-import { parsePayload, parseQuery } from '../core/match/payload.ts'
+import type { Matchable } from './filter.ts'
+import { parsePayload, parseQuery } from './payload.ts'
 
 /** What a filter looks at, of an event that is stored. */
 export function matchableOf(event: {

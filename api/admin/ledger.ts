@@ -1,0 +1,44 @@
+import { timestamp } from '../../core/clock.ts'
+import { listLedger, type LedgerEntry } from '../../core/db/ledger.ts'
+import { organisationArgument, type Command } from './command.ts'
+
+const PAGE = 500
+
+const list: Command = {
+  positionals: [],
+  options: ['organisation'],
+  help: {
+    usage: '[--organisation <org_…>]',
+    text: 'All that was metered and all that changed what is metered, oldest first. The sum of deliveries over the rows of a window is the number that was counted in it.',
+    example: 'ledger list --organisation org_01h455vb4pex5vsknk084sn02q',
+  },
+  read({ options }) {
+    const organisation = organisationArgument(options.organisation)
+    return async (context) => {
+      const organisationId = await organisation(context)
+      const entries: unknown[] = []
+      for (let afterId: string | undefined, isLast = false; !isLast;) {
+        const page = await listLedger(context.db, organisationId, { limit: PAGE, afterId })
+        entries.push(...page.map(viewEntry))
+        afterId = page.at(-1)?.id
+        isLast = page.length < PAGE
+      }
+      return entries
+    }
+  },
+}
+
+export const LEDGER_COMMANDS: Readonly<Record<string, Command>> = { list }
+
+function viewEntry(entry: LedgerEntry): Record<string, unknown> {
+  const { kind, plan, window, deliveries, overage, details, atMs } = entry
+  return {
+    at: timestamp(atMs),
+    kind,
+    plan,
+    window: window && { start: timestamp(window.startedAtMs), end: timestamp(window.endsAtMs) },
+    deliveries,
+    overage,
+    details,
+  }
+}

@@ -1,0 +1,179 @@
+import { encodeId, type Prefix } from '../../core/ids.ts'
+import { asJson, asList, resolve, type Json } from './json.ts'
+
+/** What members of that name look like, where the schema alone would give an empty word. */
+const SAMPLES: Readonly<Record<string, unknown>> = {
+  name: 'Orders',
+  url: 'https://example.com/webhooks',
+  requestUrl: 'https://example.com/webhooks',
+  ingestUrl: 'https://hooks.example.com/kq3vz5d2m7x4bnafw6ytr2jsle',
+  maskId: 'kq3vz5d2m7x4bnafw6ytr2jsle',
+  eventType: 'order.paid',
+  eventTypes: ['order.*'],
+  method: 'POST',
+  path: '/',
+  contentType: 'application/json',
+  remoteIp: '203.0.113.7',
+  raw: '{"type":"order.paid","amount":12}',
+  payload: { type: 'order.paid', amount: 12 },
+  body: { type: 'order.paid', amount: 12 },
+  responseStatus: 200,
+  responseBody: 'ok',
+  verifiedWith: 'none',
+  team: 'payments',
+  'x-team': 'payments',
+  preset: 'github',
+  needs: ['secret'],
+  idempotencyKeys: ['header.x-request-id'],
+  maxPayloadSizeKb: 512,
+  timeoutMs: 15_000,
+  maxAttempts: 8,
+  sizeBytes: 33,
+  isBinary: false,
+  bodyAuthenticated: false,
+  headers: [['content-type', 'application/json']],
+  requestHeaders: [['content-type', 'application/json']],
+  responseHeaders: [['content-type', 'text/plain']],
+  query: [],
+  rawBase64: 'eyJ0eXBlIjoib3JkZXIucGFpZCIsImFtb3VudCI6MTJ9',
+  sentence: 'Delivered at the first attempt',
+}
+
+const MOMENT = '2026-11-20T09:00:00.000Z'
+const UUID = '01932f1c-5b2e-7c40-9d3a-6f1b2c3d4e5f'
+const DEPTH_MAX = 12
+
+interface Scope {
+  schemas: Readonly<Record<string, Json>>
+  io: 'input' | 'output'
+  depth: number
+}
+
+/**
+ * A value that fits a JSON Schema of the document, always the same: what the schema gives as its example, else what its
+ * keywords allow. An input shows what it requires, an output everything.
+ */
+export function exampleOf(
+  schema: Json,
+  schemas: Readonly<Record<string, Json>>,
+  io: 'input' | 'output',
+  name = '',
+): unknown {
+  return make(name, schema, { schemas, io, depth: 0 })
+}
+
+function make(name: string, schema: Json, outer: Scope): unknown {
+  const scope = { ...outer, depth: outer.depth + 1 }
+  if (scope.depth > DEPTH_MAX) return null
+  const target = resolve(schema, scope.schemas)
+  const [given] = asList(target['examples'])
+  if (given !== undefined) return given
+  if ('const' in target) return target['const']
+  const sample = SAMPLES[name]
+  const alternatives = alternativesOf(target)
+  if (alternatives.length > 0) return makeAlternative(name, alternatives, scope)
+  if (sample !== undefined && fits(sample, target)) return sample
+  if ('default' in target) return target['default']
+  const [first] = asList(target['enum'])
+  if (first !== undefined) return first
+  return makeOfType(name, target, scope)
+}
+
+function alternativesOf({ anyOf, oneOf, ...rest }: Json): Json[] {
+  const types = asList(rest['type'])
+  return types.length > 0
+    ? types.map((type) => ({ ...rest, type }))
+    : asList(anyOf ?? oneOf).map(asJson)
+}
+
+/** What may be null and has no sample is null: so it is for most of its life. */
+function makeAlternative(name: string, alternatives: Json[], scope: Scope): unknown {
+  const resolved = alternatives.map((one) => resolve(one, scope.schemas))
+  const sample = SAMPLES[name]
+  if (sample !== undefined && resolved.some((one) => fits(sample, one))) return sample
+  const isNullable = resolved.some((one) => one['type'] === 'null')
+  if (isNullable && scope.io === 'output') return null
+  const chosen = alternatives.find((_one, n) => resolved[n]?.['type'] !== 'null')
+  return make(name, chosen ?? {}, scope)
+}
+
+function makeOfType(name: string, schema: Json, scope: Scope): unknown {
+  switch (schema['type']) {
+    case 'object':
+      return makeObject(name, schema, scope)
+    case 'array':
+      return makeArray(name, schema, scope)
+    case 'string':
+      return makeString(schema)
+    case 'integer':
+    case 'number':
+      return numberIn(schema)
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    default:
+      return {}
+  }
+}
+
+function makeObject(name: string, schema: Json, scope: Scope): Json {
+  const properties = Object.entries(asJson(schema['properties'])).map(
+    ([member, inner]): [string, Json] => [member, asJson(inner)],
+  )
+  const required = new Set(asList(schema['required']))
+  const shown = properties.filter(([member]) => required.has(member))
+  // Nothing required: the first member tells more than an empty object.
+  const chosen = shown.length === 0 && scope.io === 'input' ? properties.slice(0, 1) : shown
+  const isMap = properties.length === 0 && typeof schema['additionalProperties'] === 'object'
+  const value = asJson(schema['additionalProperties'])
+  const key = name === 'headers' ? 'x-team' : 'team'
+  const entries = isMap && value['type'] === 'string' ? [[key, value] as const] : chosen
+  return Object.fromEntries(entries.map(([member, inner]) => [member, make(member, inner, scope)]))
+}
+
+function makeArray(name: string, schema: Json, scope: Scope): unknown[] {
+  const tuple = asList(schema['prefixItems']).map(asJson)
+  if (tuple.length > 0) return tuple.map((item) => make('', item, scope))
+  const items = asJson(schema['items'])
+  return [make(name.replace(/s$/, ''), items, scope)]
+}
+
+function makeString(schema: Json): string {
+  const { format, pattern, minLength } = schema
+  if (format === 'date-time') return MOMENT
+  if (format === 'uri') return 'https://example.com/'
+  if (format === 'uuid') return UUID
+  const [, prefix] = /^\^([a-z]{3})_/.exec(String(pattern)) ?? []
+  if (prefix !== undefined) return idOf(prefix)
+  if (typeof pattern === 'string' && pattern.includes('T')) return MOMENT
+  return 'text'.padEnd(Number(minLength ?? 0), 'x')
+}
+
+function numberIn({ minimum, maximum }: Json): number {
+  const low = typeof minimum === 'number' && minimum > Number.MIN_SAFE_INTEGER ? minimum : 1
+  return typeof maximum === 'number' ? Math.min(low, maximum) : low
+}
+
+/** One id for each kind, so that examples of several operations go together. */
+function idOf(prefix: string): string {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- taken from the pattern that Id() made
+  return encodeId(prefix as Prefix, UUID)
+}
+
+function fits(value: unknown, { type, pattern, maxLength, ...rest }: Json): boolean {
+  const choices = asList(rest['enum'])
+  if (choices.length > 0 && !choices.includes(value)) return false
+  if ('const' in rest) return rest['const'] === value
+  if (typeof value === 'string') {
+    return (
+      type === 'string' &&
+      (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) &&
+      (typeof maxLength !== 'number' || value.length <= maxLength)
+    )
+  }
+  if (Array.isArray(value)) return type === 'array'
+  if (typeof value === 'number') return type === 'integer' || type === 'number'
+  if (typeof value === 'boolean') return type === 'boolean'
+  return type === undefined
+}

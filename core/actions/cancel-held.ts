@@ -1,0 +1,60 @@
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/db.ts'
+import { cancelHeld, readHeld, type HeldDelivery } from '../db/held-deliveries.ts'
+import type { NatsConnection } from '../stream/nats.ts'
+import { withdraw } from '../stream/withdrawals.ts'
+
+/** Only what waits can be cancelled. (decisions: Answers of actions) */
+const CANCELLABLE: ReadonlySet<string> = new Set(['pending', 'throttled'])
+
+/**
+ * How a cancellation ended. `under_way`: its attempt has begun and shows as `in_flight` only later. `moved`: it was
+ * taken, parked or locked by another in the meantime; the next try sees where it is. `unanswered`: a worker that may
+ * have it has not said that it let go.
+ */
+export type Cancellation = 'cancelled' | 'not_waiting' | 'under_way' | 'moved' | 'unanswered'
+
+/**
+ * Cancels deliveries such that no attempt of a cancelled one begins afterwards: workers let go of what is held under a
+ * lease, then the rows are cancelled if that lease is still theirs. What could begin it later has to take a new lease
+ * first, and finds it cancelled. `within` runs in the transaction with those that are.
+ */
+export async function cancelHeldDeliveries(
+  deps: { db: Db; nats: NatsConnection; clock: Clock },
+  deliveries: readonly { class: number; id: string }[],
+  within: (tx: Db, cancelled: readonly HeldDelivery[]) => Promise<void>,
+): Promise<Map<string, Cancellation>> {
+  const held = await readHeld(deps.db, deliveries)
+  const waiting = held.filter(({ status }) => CANCELLABLE.has(status))
+  const inHands = waiting.filter((one) => leaseOf(one) > deps.clock.now())
+  const { underWay, isComplete } = await withdraw(deps, {
+    deliveries: inHands.map((one) => ({
+      id: one.id,
+      destinationId: one.destinationId,
+      leaseUntilMs: leaseOf(one),
+    })),
+    deleted: [],
+  })
+  const unanswered = new Set(isComplete ? [] : inHands)
+  const free = waiting.filter((one) => !underWay.has(one.id) && !unanswered.has(one))
+  const cancelled = await deps.db.transaction().execute(async (tx) => {
+    const ids = await cancelHeld(tx, free, new Date(deps.clock.now()))
+    await within(
+      tx,
+      free.filter(({ id }) => ids.has(id)),
+    )
+    return ids
+  })
+  const outcomeOf = (one: HeldDelivery): Cancellation => {
+    if (!CANCELLABLE.has(one.status)) return 'not_waiting'
+    if (underWay.has(one.id)) return 'under_way'
+    if (unanswered.has(one)) return 'unanswered'
+    return cancelled.has(one.id) ? 'cancelled' : 'moved'
+  }
+  return new Map(held.map((one) => [one.id, outcomeOf(one)]))
+}
+
+/** Until when a worker may have it; zero when none can. */
+function leaseOf({ leaseUntil, claimedBy, nextAt }: HeldDelivery): number {
+  return (claimedBy === null ? leaseUntil : nextAt)?.getTime() ?? 0
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+
+import { connectionsOf } from '../db/connections.ts'
+import type { Db } from '../db/db.ts'
+import { findDestinations } from '../db/destinations.ts'
+import {
+  countCappedUsage,
+  countUsage,
+  type ReplayableEvent,
+  type ReplayDelivery,
+} from '../db/replays.ts'
+import { RetryPolicy } from '../delivery/retry.ts'
+import { newId, timeOfId } from '../ids.ts'
+import { compileFilter, Filter, matchFilter, type CompiledFilter } from '../match/filter.ts'
+import { matchableOf } from '../match/matchable.ts'
+import { isPaced, type Entitlements } from '../plans/plans.ts'
+import { hardCapOf, type Standing } from '../plans/standing.ts'
+import { partitionOf } from '../stream/subjects.ts'
+
+/** Why an event is not sent again. (spec: Event status, rules 1 and 2; Retention; Delivery quota) */
+export type ReplayRefusal = 'rejected' | 'duplicate' | 'past_retention' | 'quota_exceeded'
+
+const DAY_MS = 86_400_000
+
+const Headers = z.array(z.tuple([z.string(), z.string()]))
+
+/** Why the event itself forbids it; the quota is `countReplays`'s. */
+export function refusalOfReplay(
+  event: { id: string; status: string },
+  plan: Entitlements,
+  nowMs: number,
+): Exclude<ReplayRefusal, 'quota_exceeded'> | undefined {
+  if (event.status === 'rejected' || event.status === 'duplicate') return event.status
+  return timeOfId(event.id) < nowMs - plan.retentionDays * DAY_MS ? 'past_retention' : undefined
+}
+
+/** A way out of a source that is open now. */
+interface Way {
+  connectionId: string
+  filter: CompiledFilter | null
+  destinationId: string
+  maxAttempts: number
+}
+
+/** By source. */
+export type Ways = ReadonlyMap<string, readonly Way[]>
+
+/** The active connections of sources, with their destinations and compiled filters. */
+export async function waysOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<Ways> {
+  const ways = new Map<string, readonly Way[]>()
+  for (const sourceId of sourceIds) {
+    const active = (await connectionsOf(tx, 'source_id', sourceId)).filter(
+      ({ isEnabled }) => isEnabled,
+    )
+    const destinations = await findDestinations(
+      tx,
+      active.map(({ destinationId }) => destinationId),
+    )
+    const open = active.flatMap(({ id, destinationId, filter }): Way[] => {
+      const destination = destinations.get(destinationId)
+      if (destination === undefined) return []
+      const compiled = filter === null ? null : compileFilter(Filter.parse(filter))
+      const { maxAttempts } = RetryPolicy.parse(destination.retryPolicy)
+      return [{ connectionId: id, filter: compiled, destinationId, maxAttempts }]
+    })
+    ways.set(sourceId, open)
+  }
+  return ways
+}
+
+/** Whether some filter looks at bodies: they are large, and read for that alone. */
+export function needBodies(ways: Ways): boolean {
+  return [...ways.values()].flat().some(({ filter }) => filter?.body !== undefined)
+}
+
+/** One delivery for each way that lets the event pass. */
+export function deliveriesFor(
+  event: ReplayableEvent,
+  ways: Ways,
+  { plan, now }: { plan: Entitlements; now: Date },
+): ReplayDelivery[] {
+  const headers = Headers.parse(JSON.parse(event.headers))
+  const matchable = matchableOf({ ...event, headers })
+  return (ways.get(event.sourceId) ?? [])
+    .filter(({ filter }) => filter === null || matchFilter(filter, matchable).matched)
+    .map(({ connectionId, destinationId, maxAttempts }) => ({
+      class: event.class,
+      id: newId(now.getTime()),
+      eventId: event.id,
+      connectionId,
+      destinationId,
+      sourceId: event.sourceId,
+      organisationId: event.organisationId,
+      projectId: event.projectId,
+      maxAttempts,
+      partition: partitionOf(event.organisationId, destinationId, isPaced(plan)),
+    }))
+}
+
+/** The use of a hard-capped quota, before what is refused. */
+export interface QuotaUse {
+  limit: number
+  current: number
+  resetAtMs: number
+}
+
+/**
+ * Counts the deliveries of replays, one replay after the other, and says which of them the quota lets through: below
+ * it a replay's whole fan-out. A hard-capped organisation's row stays locked to the end of the transaction, so that two
+ * never pass on one count: decide everything else before. (spec: Limits, "Delivery quota"; decisions: Ingest)
+ */
+export async function countReplays(
+  tx: Db,
+  to: { organisationId: string; standing: Standing; now: Date },
+  fanOuts: readonly number[],
+): Promise<{ areAdmitted: boolean[]; quota: QuotaUse | null }> {
+  const { organisationId, standing, now } = to
+  const limit = hardCapOf(standing.entitlements)
+  if (limit === null) {
+    const sum = fanOuts.reduce((total, fanOut) => total + fanOut, 0)
+    if (sum > 0) await countUsage(tx, organisationId, sum, now)
+    return { areAdmitted: fanOuts.map(() => true), quota: null }
+  }
+  const startedAt = new Date(standing.window.startedAtMs)
+  const before = await countCappedUsage(tx, organisationId, 0, startedAt)
+  let current = before
+  const areAdmitted = fanOuts.map((fanOut) => {
+    if (current >= limit) return false
+    current += fanOut
+    return true
+  })
+  if (current > before) await countCappedUsage(tx, organisationId, current - before, startedAt)
+  return { areAdmitted, quota: { limit, current, resetAtMs: standing.window.endsAtMs } }
+}

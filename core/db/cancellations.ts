@@ -1,0 +1,23 @@
+import { sql } from 'kysely'
+
+import type { Db } from './db.ts'
+import { withoutPruning } from './pruning.ts'
+
+/** Ends deliveries that wait. Call it with them locked. What a worker has just taken still goes out, once. */
+export async function cancelLocked(
+  tx: Db,
+  deliveries: readonly { class: number; id: string }[],
+  now: Date,
+): Promise<void> {
+  if (deliveries.length === 0) return
+  await withoutPruning(tx)
+  await sql`
+    with input as materialized (
+      select * from unnest(${deliveries.map((delivery) => delivery.class)}::int2[],
+        ${deliveries.map(({ id }) => id)}::uuid[]) as t (class, id)
+    ), changed as (
+      update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}
+      from input i where d.class = i.class and d.id = i.id
+    )
+    delete from delivery_waiting w using input i where w.delivery_id = i.id`.execute(tx)
+}

@@ -1,0 +1,29 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+
+type Time = ColumnType<Date, Date | string, Date | string>
+
+/** A delivery that could not be cancelled yet, and how often that was tried. */
+export interface LeftOver {
+  class: number
+  id: string
+  tries: number
+}
+
+export interface OperationTable {
+  id: string
+  organisation_id: string
+  project_id: string
+  kind: string
+  status: string
+  selection: JSONColumnType<Record<string, unknown>>
+  matched: number
+  is_truncated: boolean
+  processed: Generated<number>
+  failures: ColumnType<Record<string, number>, string | undefined, string>
+  after_id: string | null
+  left_over: ColumnType<LeftOver[], string | undefined, string>
+  turns: Generated<number>
+  worked_at: Time | null
+  due_at: Time
+  finished_at: Time | null
+}

@@ -1,0 +1,71 @@
+import type { ColumnType } from 'kysely'
+
+type Time = ColumnType<Date, Date | string, Date | string>
+
+/** The tables behind the statistics, as kysely sees them. */
+export interface StatisticsTables {
+  event_delta: EventDeltaTable
+  delivery_delta: DeliveryDeltaTable
+  event_rollup: EventRollupTable
+  delivery_rollup: DeliveryRollupTable
+  waiting_count: WaitingCountTable
+}
+
+interface EventDeltaTable {
+  at: Time
+  project_id: string
+  source_id: string
+  status: string
+  rejection_reason: string | null
+  events: number
+}
+
+interface DeliveryCounts {
+  succeeded: number
+  failed: number
+  throttled: number
+  attempts: number
+  retried: number
+}
+
+interface DeliveryDeltaTable extends DeliveryCounts {
+  at: Time
+  project_id: string
+  source_id: string
+  destination_id: string
+  connection_id: string
+  /** The histogram bucket of each attempt that was answered. */
+  latencies: number[] | null
+}
+
+interface EventRollupTable {
+  project_id: string
+  granularity: string
+  start: Time
+  source_id: string
+  status: string
+  /** Empty when it was not rejected. */
+  rejection_reason: string
+  events: number
+}
+
+interface DeliveryRollupTable extends DeliveryCounts {
+  project_id: string
+  granularity: string
+  start: Time
+  source_id: string
+  destination_id: string
+  connection_id: string
+  /** The histogram: buckets in order, and how many attempts fell into each. */
+  latency_buckets: number[] | null
+  latency_counts: number[] | null
+}
+
+interface WaitingCountTable {
+  project_id: string
+  pending: number
+  throttled: number
+  /** First attempts that no worker has begun: they have no waiting row. */
+  undispatched: number
+  oldest_undispatched_id: string | null
+}

@@ -1,0 +1,44 @@
+import { settle, type BillingDeps } from '../../core/billing/change-plan.ts'
+import { closeWindows } from '../../core/billing/close-windows.ts'
+import { reclassifyOrganisations } from '../../core/billing/reclassify.ts'
+import type { Db } from '../../core/db/db.ts'
+import { ensurePartitions } from '../../core/db/partitions.ts'
+import { dueSubscriptions } from '../../core/db/subscriptions.ts'
+import { announceChanges } from '../../core/stream/config-changes.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
+
+export interface BillingTaskDeps extends BillingDeps {
+  db: Db
+  nats: NatsConnection
+}
+
+/** Subscriptions that are carried over a boundary by one run. */
+const SETTLE_BATCH = 100
+
+/** Writes what time has made of subscriptions, and records the usage windows that ended. */
+export async function keepBilling(deps: BillingTaskDeps): Promise<void> {
+  await settleDue(deps)
+  await closeWindows(deps.db, deps)
+}
+
+/** What plans grant is read at a start: organisations follow it. */
+export async function followPlans(deps: BillingTaskDeps): Promise<void> {
+  const { db, clock } = deps
+  if (await reclassifyOrganisations(db, deps)) await ensurePartitions(db, clock.now())
+}
+
+async function settleDue(deps: BillingTaskDeps): Promise<void> {
+  const { db, clock } = deps
+  const due = await dueSubscriptions(db, new Date(clock.now()), SETTLE_BATCH)
+  if (due.length === 0) return
+  let isOnNewPlan = false
+  for (const id of due) {
+    const settled = await db.transaction().execute(async (tx) => await settle(tx, deps, id))
+    isOnNewPlan ||= settled?.isOnNewPlan === true
+  }
+  if (isOnNewPlan) await ensurePartitions(db, clock.now())
+  await announceChanges(
+    deps,
+    due.map((id) => ({ kind: 'organisation', id })),
+  )
+}

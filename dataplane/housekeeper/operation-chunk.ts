@@ -1,0 +1,138 @@
+import {
+  selectedOf,
+  type DeliverySelection,
+  type EventSelection,
+} from '../../core/actions/operation.ts'
+import {
+  countReplays,
+  deliveriesFor,
+  needBodies,
+  refusalOfReplay,
+  waysOf,
+} from '../../core/actions/replay.ts'
+import { retryDeliveries } from '../../core/actions/retry.ts'
+import { nextDeliveries, nextEvents } from '../../core/actions/selection.ts'
+import type { Db } from '../../core/db/db.ts'
+import { lockDeliveries } from '../../core/db/delivery-locks.ts'
+import type { EventSummary } from '../../core/db/events.ts'
+import type { Operation, Progress } from '../../core/db/operations.ts'
+import { insertReplay, readReplayable, type ReplayDelivery } from '../../core/db/replays.ts'
+import type { Standing } from '../../core/plans/standing.ts'
+import { countsOf } from './reasons.ts'
+
+/** What one chunk may take, and what the organisation is granted. */
+interface Chunk {
+  standing: Standing
+  now: Date
+  /** Deliveries or events. */
+  limit: number
+}
+
+/** Bodies read for one chunk, and the time spent on filters: both may be slow. */
+const BODY_BYTES_MAX = 16 * 1024 * 1024
+const MATCHING_MS = 100
+
+/** Retries or replays the next of what the operation selects, in the order of their ids. */
+export async function workChunk(tx: Db, operation: Operation, chunk: Chunk): Promise<Progress> {
+  const selected = selectedOf(operation.kind, operation.selection)
+  return selected.kind === 'replay'
+    ? await replayChunk(tx, { operation, selection: selected.selection }, chunk)
+    : await retryChunk(tx, { operation, selection: selected.selection }, chunk)
+}
+
+async function retryChunk(
+  tx: Db,
+  { operation, selection }: { operation: Operation; selection: DeliverySelection },
+  { standing, now, limit }: Chunk,
+): Promise<Progress> {
+  const place = { ...operation, nowMs: now.getTime() }
+  const { found, afterId, isLast } = await nextDeliveries(tx, selection, place, limit)
+  const { status } = selection
+  // What changed its status since it was read is selected no more.
+  const locked = (await lockDeliveries(tx, found)).filter(
+    (delivery) => status === undefined || delivery.status === status,
+  )
+  const refusals = await retryDeliveries(tx, locked, {
+    plan: standing.entitlements,
+    organisationId: operation.organisationId,
+    operationId: operation.id,
+    now,
+  })
+  const failures = countsOf(refusals.values())
+  return { processed: locked.length, failures, afterId, leftOver: [], isLast }
+}
+
+/** One event of a chunk, and what becomes of it. */
+type Outcome = { refusal: string } | { deliveries: ReplayDelivery[] }
+
+async function replayChunk(
+  tx: Db,
+  { operation, selection }: { operation: Operation; selection: EventSelection },
+  chunk: Chunk,
+): Promise<Progress> {
+  const { standing, now } = chunk
+  const { organisationId } = operation
+  const place = { ...operation, nowMs: now.getTime() }
+  const step = await nextEvents(tx, selection, place, chunk.limit)
+  const outcomes = await outcomesOf(tx, step.found, chunk)
+  const replays = outcomes.flatMap((outcome) =>
+    'deliveries' in outcome ? [outcome.deliveries] : [],
+  )
+  const to = { organisationId, standing, now }
+  const { areAdmitted } = await countReplays(
+    tx,
+    to,
+    replays.map(({ length }) => length),
+  )
+  const admitted = replays.filter((_, at) => areAdmitted[at] === true)
+  await insertReplay(tx, admitted.flat(), { now, operationId: operation.id })
+  const isWhole = outcomes.length === step.found.length
+  return {
+    processed: outcomes.length,
+    failures: countsOf([
+      ...outcomes.flatMap((outcome) => ('refusal' in outcome ? [outcome.refusal] : [])),
+      ...replays.slice(admitted.length).map(() => 'quota_exceeded'),
+    ]),
+    afterId: isWhole ? step.afterId : (step.found[outcomes.length - 1]?.id ?? operation.afterId),
+    leftOver: [],
+    isLast: isWhole && step.isLast,
+  }
+}
+
+/** Of the first of these events, at least one: as many as fit the chunk. */
+async function outcomesOf(
+  tx: Db,
+  events: readonly EventSummary[],
+  { standing, now, limit }: Chunk,
+): Promise<Outcome[]> {
+  const plan = standing.entitlements
+  const ways = await waysOf(tx, new Set(events.map(({ sourceId }) => sourceId)))
+  const withBodies = needBodies(ways)
+  const some = withBodies ? withinBytes(events) : events
+  const read = await readReplayable(tx, some, { withBodies })
+  const endsAt = performance.now() + MATCHING_MS
+  const outcomes: Outcome[] = []
+  let made = 0
+  for (const summary of some) {
+    if (outcomes.length > 0 && (made >= limit || performance.now() > endsAt)) break
+    const event = read.get(summary.id)
+    const refusal = refusalOfReplay(summary, plan, now.getTime())
+    if (event === undefined || refusal !== undefined) {
+      outcomes.push({ refusal: refusal ?? 'past_retention' })
+      continue
+    }
+    const deliveries = deliveriesFor(event, ways, { plan, now })
+    made += deliveries.length
+    outcomes.push({ deliveries })
+  }
+  return outcomes
+}
+
+function withinBytes(events: readonly EventSummary[]): EventSummary[] {
+  let bytes = 0
+  const end = events.findIndex((event, at) => {
+    bytes += event.sizeBytes
+    return at > 0 && bytes > BODY_BYTES_MAX
+  })
+  return events.slice(0, end === -1 ? events.length : end)
+}

@@ -1,0 +1,140 @@
+import type { Clock } from '../../core/clock.ts'
+import type { DeliveryResult } from '../../core/db/record-results.ts'
+import { deliveryHeaders } from '../../core/delivery/headers.ts'
+import { sign } from '../../core/delivery/signature.ts'
+import { encodeId, newId } from '../../core/ids.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import { errorCodeOf, sendAttempt, type AttemptResponse } from './attempt.ts'
+import type { Destination } from './destinations.ts'
+import type { GuardedDispatcher } from './dispatcher.ts'
+
+export interface AttemptDeps {
+  clock: Clock
+  dispatcher: GuardedDispatcher
+  tokens: AccessTokens
+}
+
+/** What an attempt sends; the facts that are null have no header. */
+export interface Outgoing {
+  deliveryId: string
+  eventId: string | null
+  connectionId: string | null
+  attemptTrigger: DeliveryResult['attempt']['trigger']
+  /** Attempts made before this one. */
+  attemptNumber: number
+  event: {
+    headers: [string, string][]
+    verifiedWith: string | null
+    remoteIp: string
+    sourceName: string | null
+    body: Buffer
+  }
+}
+
+/** An attempt as it is kept, before it is decided what follows from it. */
+type Made = Omit<DeliveryResult['attempt'], 'outcome'>
+
+/** Signs and sends a delivery once. Never throws. Resolves when the endpoint has answered. */
+export async function makeAttempt(
+  deps: AttemptDeps,
+  outgoing: Outgoing,
+  destination: Destination,
+): Promise<{ made: Made; response: AttemptResponse }> {
+  const startedAtMs = deps.clock.now()
+  const signature = signatureOf(outgoing, destination, startedAtMs)
+  const response = await respond(deps, { outgoing, destination, startedAtMs, signature })
+  const made: Made = {
+    id: newId(startedAtMs),
+    number: outgoing.attemptNumber + 1,
+    trigger: outgoing.attemptTrigger,
+    startedAtMs,
+    durationMs: response.durationMs,
+    dnsMs: response.connect?.dnsMs ?? null,
+    connectMs: response.connect?.connectMs ?? null,
+    tlsMs: response.connect?.tlsMs ?? null,
+    firstByteMs: response.firstByteMs,
+    url: destination.url,
+    signature,
+    headerNames: destination.headerNames,
+    responseStatus: response.status,
+    responseHeaders: response.status === null ? null : JSON.stringify(response.headers),
+    responseBody: response.body,
+    errorCode: response.error,
+  }
+  return { made, response }
+}
+
+interface Sending {
+  outgoing: Outgoing
+  destination: Destination
+  startedAtMs: number
+  signature: string
+}
+
+async function respond(deps: AttemptDeps, sending: Sending): Promise<AttemptResponse> {
+  const { outgoing, destination } = sending
+  if (destination.isBlocked) return notSent('address_blocked')
+  let own = destination.headers
+  if (destination.oauth2 !== null) {
+    try {
+      const token = await deps.tokens.get(destination.oauth2)
+      own = [['authorization', `Bearer ${token}`], ...own]
+    } catch (error) {
+      return notSent(errorCodeOf(error))
+    }
+  }
+  const response = await sendAttempt(deps.dispatcher, {
+    origin: destination.origin,
+    path: destination.path,
+    method: destination.method,
+    headers: headersOf(sending, own),
+    body: outgoing.event.body,
+    timeoutMs: destination.timeoutMs,
+  })
+  if (response.status === 401 && destination.oauth2 !== null) {
+    deps.tokens.forget(destination.oauth2)
+  }
+  return response
+}
+
+function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
+  const { outgoing, startedAtMs, signature } = sending
+  const { headers, remoteIp, sourceName, verifiedWith } = outgoing.event
+  const facts = {
+    deliveryId: encodeId('dlv', outgoing.deliveryId),
+    eventId: outgoing.eventId === null ? null : encodeId('evt', outgoing.eventId),
+    connectionId: outgoing.connectionId === null ? null : encodeId('con', outgoing.connectionId),
+    attempt: outgoing.attemptNumber + 1,
+    attemptTrigger: outgoing.attemptTrigger,
+    sourceName: sourceName === null ? null : headerText(sourceName),
+    verifiedWith,
+    remoteIp: remoteIp === '' ? null : remoteIp,
+    timestampSeconds: Math.floor(startedAtMs / 1_000),
+    signature,
+  }
+  return deliveryHeaders(headers, facts, own)
+}
+
+/** A header carries ASCII: a source's name outside of it travels percent-encoded. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text)
+}
+
+function signatureOf(outgoing: Outgoing, destination: Destination, nowMs: number): string {
+  const { overlap } = destination
+  const signer = overlap !== null && overlap.untilMs > nowMs ? overlap.signer : destination.signer
+  const id = encodeId('dlv', outgoing.deliveryId)
+  return sign(signer, id, Math.floor(nowMs / 1_000), outgoing.event.body)
+}
+
+function notSent(error: AttemptResponse['error']): AttemptResponse {
+  return {
+    status: null,
+    headers: [],
+    body: null,
+    error,
+    durationMs: 0,
+    firstByteMs: null,
+    connect: null,
+  }
+}

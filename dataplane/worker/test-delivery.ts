@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Db } from '../../core/db/db.ts'
+import { insertTestDelivery } from '../../core/db/test-deliveries.ts'
+import { BUSY_STATUSES } from '../../core/delivery/retry.ts'
+import { mayDial } from '../../core/egress/connect.ts'
+import { encodeId, newId } from '../../core/ids.ts'
+import type { Logger } from '../../core/log.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
+import {
+  serveTests,
+  type TestDelivery,
+  type TestOutcome,
+} from '../../core/stream/test-deliveries.ts'
+import { readDestination, type CompileDeps } from './destinations.ts'
+import { makeAttempt, type AttemptDeps } from './make-attempt.ts'
+
+/** Tests under way at once: each holds a socket and its body for as long as its endpoint takes. */
+const UNDER_WAY_MAX = 64
+
+export interface TesterDeps extends AttemptDeps, CompileDeps {
+  db: Db
+  nats: NatsConnection
+  log: Logger
+  /** One line an attempt. */
+  lines: Logger
+}
+
+/**
+ * Makes test deliveries: one attempt each, sent as every other, outside lanes, pacing, quota and statistics. It is
+ * stored when it is over, so that a worker that dies leaves nothing behind that waits.
+ */
+export function startTester(deps: TesterDeps): { drain(maxMs: number): Promise<void> } {
+  const underWay = new Set<Promise<TestOutcome>>()
+  const serving = serveTests(deps.nats, async (test) => {
+    if (underWay.size >= UNDER_WAY_MAX) return { kind: 'unavailable' }
+    const making = make(deps, test).catch((err: unknown): TestOutcome => {
+      deps.log.warn({ err }, 'Cannot make a test delivery')
+      return { kind: 'unavailable' }
+    })
+    underWay.add(making)
+    const outcome = await making
+    underWay.delete(making)
+    return outcome
+  })
+  return {
+    async drain(maxMs) {
+      serving.stop()
+      await Promise.race([Promise.all(underWay), sleep(maxMs)])
+    },
+  }
+}
+
+async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> {
+  const destination = await readDestination(deps, test.destinationId)
+  if (destination === undefined) return { kind: 'deleted' }
+  if (!(await mayDial(new URL(destination.url), deps.isAllowed))) return { kind: 'not_public' }
+  const deliveryId = newId(deps.clock.now())
+  const { made } = await makeAttempt(
+    deps,
+    {
+      deliveryId,
+      eventId: null,
+      connectionId: null,
+      attemptTrigger: 'initial',
+      attemptNumber: 0,
+      event: {
+        headers: test.headers,
+        verifiedWith: null,
+        remoteIp: '',
+        sourceName: null,
+        body: Buffer.from(test.bodyBase64, 'base64'),
+      },
+    },
+    destination,
+  )
+  const attempt = { ...made, outcome: outcomeOf(made.errorCode, made.responseStatus) }
+  deps.lines.info(
+    {
+      deliveryId: encodeId('dlv', deliveryId),
+      destinationId: encodeId('dst', destination.id),
+      outcome: attempt.outcome,
+      responseStatus: attempt.responseStatus,
+      errorCode: attempt.errorCode,
+      durationMs: attempt.durationMs,
+    },
+    'Attempted a test delivery',
+  )
+  await insertTestDelivery(deps.db, { ...test, deliveryId, attempt })
+  return { kind: 'made', deliveryId }
+}
+
+function outcomeOf(
+  errorCode: string | null,
+  responseStatus: number | null,
+): 'succeeded' | 'failed' | 'busy' {
+  if (errorCode === null) return 'succeeded'
+  const isAnswer = errorCode === 'bad_response' && responseStatus !== null
+  return isAnswer && BUSY_STATUSES.has(responseStatus) ? 'busy' : 'failed'
+}

@@ -1,0 +1,98 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { firstIdAt } from '../../core/ids.ts'
+import { says } from '../endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { furnish, seedDelivery, uuid, type Furniture } from '../seed.ts'
+import type { Tenant } from '../world.ts'
+
+/** More than are counted when somebody asks. */
+const MANY = 6_000
+
+const NOTHING = { pending: 0, throttled: 0, oldestPendingAgeSeconds: null }
+
+let relay: Relay
+beforeAll(async () => {
+  relay = await startRelay({ worker: false })
+})
+afterAll(async () => await relay[Symbol.asyncDispose]())
+
+test('nothing waits in a new project', async () => {
+  const tenant = await relay.createTenant()
+  expect(await waiting(tenant)).toEqual(NOTHING)
+})
+
+test('deliveries that no worker has begun are pending, until they are sent', async () => {
+  const tenant = await relay.createTenant()
+  const { source } = await relay.route({ key: tenant.key, respond: says(200) })
+  for (let sent = 0; sent < 3; sent++) await relay.accept(source)
+  const found = await eventually(async () => {
+    const counts = await waiting(tenant)
+    expect(counts).toMatchObject({ pending: 3, throttled: 0 })
+    return counts
+  })
+  expect(found.oldestPendingAgeSeconds).toBeGreaterThanOrEqual(1)
+  expect(found.oldestPendingAgeSeconds).toBeLessThan(10)
+  await relay.startWorker()
+  await eventually(async () => expect(await waiting(tenant)).toEqual(NOTHING))
+  await relay.stopWorker()
+})
+
+test('pending and throttled are told apart, and what is in flight is neither', async () => {
+  const tenant = await relay.createTenant()
+  const own = await furnish(relay, 'apart', tenant.key)
+  const nextAt = new Date(relay.clock.now() + 3_600_000)
+  const hourAgoMs = relay.clock.now() - 3_600_000
+  const seed = { ...own, ...tenant, eventId: null, nextAt }
+  await seedDelivery(relay, { ...seed, status: 'pending', atMs: hourAgoMs })
+  await seedDelivery(relay, { ...seed, status: 'pending' })
+  await seedDelivery(relay, { ...seed, status: 'throttled', atMs: hourAgoMs - 3_600_000 })
+  await seedDelivery(relay, { ...seed, status: 'in_flight', claimedBy: 'worker' })
+  await seedDelivery(relay, { ...seed, status: 'failed' })
+  const { oldestPendingAgeSeconds, ...counts } = await waiting(tenant)
+  expect(counts).toEqual({ pending: 2, throttled: 1 })
+  expect(oldestPendingAgeSeconds).toBeGreaterThanOrEqual(3_600)
+  expect(oldestPendingAgeSeconds).toBeLessThan(3_610)
+  expect(await waiting(relay)).toEqual(NOTHING)
+})
+
+test('a long backlog is counted by the housekeeper, whatever it had counted before', async () => {
+  const tenant = await relay.createTenant()
+  const own = await furnish(relay, 'backlog', tenant.key)
+  const projectId = uuid('prj', tenant.projectId)
+  await seedBacklog(tenant, own)
+  await expectBacklog(tenant)
+  await sql`update waiting_count set pending = 9, throttled = 9000000 where project_id = ${projectId}`.execute(
+    relay.db,
+  )
+  await expectBacklog(tenant)
+  await sql`delete from delivery_waiting where project_id = ${projectId}`.execute(relay.db)
+  expect(await waiting(tenant)).toEqual(NOTHING)
+  await eventually(async () => {
+    const { rows } = await sql`
+      select from waiting_count where project_id = ${projectId}`.execute(relay.db)
+    expect(rows).toHaveLength(0)
+  })
+})
+
+async function expectBacklog(tenant: Tenant): Promise<void> {
+  await eventually(async () => {
+    expect(await waiting(tenant)).toMatchObject({ pending: MANY, throttled: MANY })
+  })
+}
+
+async function seedBacklog(tenant: Tenant, { destinationId }: Furniture): Promise<void> {
+  const prefix = firstIdAt(relay.clock.now()).slice(0, 18)
+  await sql`
+    insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
+      attempt_trigger)
+    select (${prefix}::text || '-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 90,
+      ${uuid('org', tenant.organisationId)}::uuid, ${uuid('prj', tenant.projectId)}::uuid,
+      ${uuid('dst', destinationId)}::uuid, 0, case when n % 2 = 0 then 'pending' else 'throttled' end, 'initial'
+    from generate_series(1, ${2 * MANY}::int) as n`.execute(relay.db)
+}
+
+async function waiting(tenant: Tenant): Promise<Resource> {
+  return await relay.get('/v1/deliveries/stats', tenant.key)
+}
