@@ -1,8 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
-/** unit needs no server; system starts real PostgreSQL and NATS; faults kills and starves them. */
+/**
+ * unit needs no server; system starts real PostgreSQL and NATS; conformance drives `npm start` over HTTP, as the
+ * specification has it; faults kills and starves servers.
+ */
 export default defineConfig({
   test: {
+    // The tests wait more than they work, and every worker has connections of its own.
+    maxWorkers: 3,
     projects: [
       {
         test: {
@@ -14,8 +19,19 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/tidy.test.ts', 'test/faults/**'],
+          exclude: ['test/tidy.test.ts', 'test/conformance/**', 'test/faults/**'],
           globalSetup: ['test/servers.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'conformance',
+          include: ['test/conformance/**/*.test.ts'],
+          globalSetup: ['test/conformance/installation.ts'],
+          // One installation and one clock for all files, and all of the machine for them.
+          fileParallelism: false,
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

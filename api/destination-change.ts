@@ -55,9 +55,9 @@ export function changeDestination(
   { part, now }: { part: string; now: Date },
 ): Destination {
   refusePrivate(changes, part)
-  if (changes.url !== undefined) refuseUrl(egress, changes.url, `${part}.url`)
+  // The destination's own URL is checked when its socket connects; until then a test delivery says what is wrong with it.
   if (changes.auth?.type === 'oauth2ClientCredentials') {
-    refuseUrl(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
+    refusePrivateAddress(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
   }
   const held = openDestinationSecrets(keyring, before.secrets)
   const headers = changedHeaders(held.headers, changes.headers, part)
@@ -105,7 +105,7 @@ function refusePrivate(changes: DestinationChanges, part: string): void {
   }
 }
 
-function refuseUrl({ isAllowed }: Deps['egress'], url: string, path: string): void {
+function refusePrivateAddress({ isAllowed }: Deps['egress'], url: string, path: string): void {
   if (checkUrl(new URL(url), isAllowed) !== undefined) {
     refuseField(path, 'The address is private or reserved')
   }

@@ -21,13 +21,20 @@ const START_DEADLINE_MS = 120_000
 /** The relay as `npm start` runs it, on free ports with a data directory of its own. */
 export interface Installation extends AsyncDisposable {
   apiUrl: string
+  ingestUrl: string
   databaseUrl: string
   natsUrl: string
   supervisorPid: number
+  dataDir: string
+  /** Roles that run beside the supervisor's. */
+  besides: Set<number>
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
 }
 
-export async function startInstallation(): Promise<Installation> {
+/** `settings` are added to the environment. */
+export async function startInstallation(
+  settings: Record<string, string> = {},
+): Promise<Installation> {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const child = spawn(process.execPath, ['standalone/main.ts'], {
     env: {
@@ -36,6 +43,7 @@ export async function startInstallation(): Promise<Installation> {
       API_PORT: '0',
       INGEST_PORT: '0',
       API_REQUESTS_PER_MINUTE: '1000000',
+      ...settings,
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -45,14 +53,17 @@ export async function startInstallation(): Promise<Installation> {
     if (performance.now() > deadline || child.exitCode !== null) throw new Error('Cannot start')
     await sleep(100)
   }
-  const { apiUrl, apiKey, databaseUrl, natsUrl, pid } = Standalone.parse(
+  const { apiUrl, ingestUrl, apiKey, databaseUrl, natsUrl, pid } = Standalone.parse(
     JSON.parse(readFileSync(file, 'utf8')),
   )
   return {
     apiUrl,
+    ingestUrl,
     databaseUrl,
     natsUrl,
     supervisorPid: pid,
+    dataDir,
+    besides: new Set(),
     call: (method, path, body) => callApi(`${apiUrl}${path}`, apiKey, method, body),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')

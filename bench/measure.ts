@@ -21,6 +21,8 @@ export interface Run {
 
 export interface Traffic {
   supervisorPid: number
+  /** Roles that run beside the supervisor's. */
+  besides?: readonly number[]
   target: Target
   fanOut: number
   connections: number
@@ -35,12 +37,17 @@ const SETTLE_MS = 15_000
 /** The sink must be open before the destination is made: its address is part of the configuration. */
 export type Sink = Awaited<ReturnType<typeof openTrafficSink>>
 
-export async function openTrafficSink() {
+/** `count` addresses, told apart by their ports, whose arrivals all listeners hear. */
+export async function openTrafficSink(count = 1) {
+  await using stack = new AsyncDisposableStack()
   const listeners = new Set<(number: number) => void>()
-  const sink = await openSink((number) => {
+  const hear = (number: number): void => {
     for (const listener of listeners) listener(number)
-  })
-  return { ...sink, listeners }
+  }
+  const urls: string[] = []
+  for (let n = 0; n < count; n++) urls.push(stack.use(await openSink(hear)).url)
+  const owned = stack.move()
+  return { urls, listeners, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
@@ -50,7 +57,7 @@ export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
   const pace = traffic.rate === undefined ? unpaced(traffic) : paced(traffic.rate)
   const arrive = (number: number): void => noteArrival(journal, number, traffic, pace)
   sink.listeners.add(arrive)
-  const before = readUsage(traffic.supervisorPid)
+  const before = readUsage(traffic.supervisorPid, traffic.besides)
   const startedAt = performance.now()
   const send = (dueAt: number): void => {
     const number = journal.due.length
@@ -73,7 +80,7 @@ export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
   }
   const endedAt = performance.now()
   await sleep(50)
-  const after = readUsage(traffic.supervisorPid)
+  const after = readUsage(traffic.supervisorPid, traffic.besides)
   sink.listeners.delete(arrive)
   senders.close()
   return summarise(journal, (endedAt - startedAt) / 1_000, { before, after })
@@ -117,7 +124,7 @@ function unpaced({ window = 256 }: Traffic): Pace {
         }
       }
       next()
-      await sleep(until - performance.now())
+      await sleep(Math.max(0, until - performance.now()))
       next = undefined
     },
     done() {

@@ -26,10 +26,14 @@ export interface Usage {
 const TICK_US = 10_000
 const PAGE_BYTES = 4_096
 
-/** What each part has used until now, by the process tree below the supervisor. Linux only. */
-export function readUsage(supervisorPid: number): Record<Part, Usage> {
+/** What each part has used until now, by the process tree below the supervisor and those `besides`. Linux only. */
+export function readUsage(
+  supervisorPid: number,
+  besides: readonly number[] = [],
+): Record<Part, Usage> {
   const usage = forEachPart(() => ({ cpuUs: 0, rssBytes: 0 }))
-  for (const { pid, cpuUs, rssBytes } of descendants(supervisorPid)) {
+  const stats = [...descendants(supervisorPid), ...besides.flatMap(readStat)]
+  for (const { pid, cpuUs, rssBytes } of stats) {
     const part = partOf(pid)
     if (part === undefined) continue
     usage[part].cpuUs += cpuUs
@@ -39,6 +43,11 @@ export function readUsage(supervisorPid: number): Record<Part, Usage> {
       : usage[part].rssBytes + rssBytes
   }
   return usage
+}
+
+/** What one process has used until now, in microseconds; 0 when it is gone. */
+export function cpuUsOf(pid: number): number {
+  return readStat(pid)[0]?.cpuUs ?? 0
 }
 
 /** The process of a role. Throws when it does not run. */

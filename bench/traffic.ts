@@ -15,6 +15,10 @@ export interface Target {
   bodyBytes: number
   /** Tells the events of one run from another's, so that none is a duplicate. */
   run?: number
+  /** Of the sources that events go to in turn, where there are several. */
+  paths?: readonly string[]
+  /** Of the ingest processes that connections are spread over, where there are several. */
+  ports?: readonly number[]
 }
 
 const NUMBER_DIGITS = 10
@@ -76,9 +80,9 @@ export class Senders {
   }
 
   async open(connections: number): Promise<void> {
-    const { hostname, port } = this.#target.url
+    const { url, ports = [Number(url.port)] } = this.#target
     for (let n = 0; n < connections; n++) {
-      const socket = connect(Number(port), hostname)
+      const socket = connect(ports[n % ports.length] ?? 0, url.hostname)
       await once(socket, 'connect')
       socket.setNoDelay(true)
       readMessages(socket, (_body, status) => this.#finish(socket, status === 200))
@@ -101,12 +105,13 @@ export class Senders {
 
   #write(socket: Socket, number: number, onAnswer: (isAccepted: boolean) => void): void {
     this.#underway.set(socket, onAnswer)
-    const { url, secret, run = 0 } = this.#target
+    const { url, secret, run = 0, paths = [url.pathname] } = this.#target
+    const path = paths[number % paths.length]
     const digits = String(number).padStart(NUMBER_DIGITS, '0')
     const body = `${NUMBER_PREFIX}${digits}","filler":"${this.#filler}"}`
     const signature = createHmac('sha256', secret).update(body).digest('hex')
     socket.write(
-      `POST ${url.pathname} HTTP/1.1\r\nhost: ${url.host}\r\ncontent-type: application/json\r\n` +
+      `POST ${path} HTTP/1.1\r\nhost: ${url.host}\r\ncontent-type: application/json\r\n` +
         `user-agent: GitHub-Hookshot/bench\r\nx-github-event: push\r\nx-github-delivery: ${run}-${digits}\r\n` +
         `x-hub-signature-256: sha256=${signature}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
@@ -126,21 +131,37 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 
 /** Cuts a stream of HTTP messages with a content-length into bodies. */
 function readMessages(socket: Socket, onMessage: (body: Buffer, status: number) => void): void {
-  let rest: Buffer = Buffer.alloc(0)
+  let chunks: Buffer[] = []
+  let held = 0
+  /** What must have come before looking again is worth it: a large body comes in many pieces. */
+  let wanted = 0
   socket.on('data', (chunk: Buffer) => {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    chunks.push(chunk)
+    held += chunk.length
+    if (held < wanted) return
+    let rest = chunks.length === 1 ? chunk : Buffer.concat(chunks)
     for (;;) {
-      const headEnd = rest.indexOf(HEAD_END)
-      if (headEnd === -1) return
-      const head = rest.toString('latin1', 0, headEnd)
-      const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
-      const end = headEnd + HEAD_END.length + length
-      if (rest.length < end) return
-      const body = rest.subarray(headEnd + HEAD_END.length, end)
-      rest = rest.subarray(end)
-      onMessage(body, Number(head.slice(9, 12)))
+      const message = firstMessage(rest)
+      wanted = message.end
+      if (message.body === undefined) break
+      rest = rest.subarray(message.end)
+      onMessage(message.body, message.status)
     }
+    chunks = rest.length === 0 ? [] : [rest]
+    held = rest.length
   })
+}
+
+/** The body is undefined until all of it has come; `end` is where it ends, as far as that is known. */
+function firstMessage(bytes: Buffer): { body: Buffer | undefined; end: number; status: number } {
+  const headEnd = bytes.indexOf(HEAD_END)
+  if (headEnd === -1) return { body: undefined, end: 0, status: 0 }
+  const head = bytes.toString('latin1', 0, headEnd)
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
+  const from = headEnd + HEAD_END.length
+  const end = from + length
+  const body = bytes.length < end ? undefined : bytes.subarray(from, end)
+  return { body, end, status: Number(head.slice(9, 12)) }
 }
 
 function numberIn(body: Buffer): number {

@@ -15,6 +15,11 @@ const Settings = z.object({
   DATABASE_URL: z.url().optional(),
   DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(100).default(10),
   NATS_URL: z.string().min(1).optional(),
+  /** A NATS server of its own for the spool, with `sync_interval: always` or as durable by other means. */
+  SPOOL_NATS_URL: z.string().min(1).optional(),
+  /** Copies of the spool: on the servers of NATS_URL where it has none of its own. */
+  SPOOL_REPLICAS: z.coerce.number().int().min(3).max(5).optional(),
+  SPOOL_MAX_MB: z.coerce.number().int().min(1).max(1_048_576).default(1_024),
   /** Base64 of 32 bytes, or a comma-separated list of `id:base64`: the first encrypts, all decrypt. */
   POSTERN_ENCRYPTION_KEY: z.string().min(1).optional(),
   DATA_DIR: z.string().min(1).default('.postern'),

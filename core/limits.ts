@@ -106,3 +106,17 @@ export const ROLLUP_DAYS_OF_DAYS = 730
 /** Buckets of time in one answer of the dashboard, and times their groups. Ours. */
 export const DASHBOARD_BUCKETS_MAX = 1_000
 export const DASHBOARD_ROWS_MAX = 10_000
+
+/**
+ * When a destination that fails every attempt shows as `failing`, when it is disabled, and at which parts of that time
+ * its owner is told. (decisions: Delivery, "failing"; the minutes are ours)
+ */
+export const FAILING_MINUTES = 5
+export const FAILING_DAYS = 5
+export const FAILING_NOTICE_PERCENTS = [50, 70, 90, 100] as const
+
+/** A failure after a silence of this length begins a new run: the longest pause of a retry policy. Ours. */
+export const FAILING_SILENCE_DAYS = 7
+
+/** How long operational events are kept. Ours. */
+export const OPERATIONAL_EVENT_DAYS = 90

@@ -14,8 +14,9 @@ import { ensureDeliveryStream } from '../core/stream/delivery-stream.ts'
 import { openNats } from '../core/stream/nats.ts'
 import { startHousekeeper } from '../dataplane/housekeeper/housekeeper.ts'
 import { openIngest } from '../dataplane/ingest/ingest.ts'
+import type { SpoolSettings } from '../dataplane/ingest/spool.ts'
 import { openMetrics } from '../dataplane/worker/metrics.ts'
-import { startWorker } from '../dataplane/worker/worker.ts'
+import { startWorker, type Worker } from '../dataplane/worker/worker.ts'
 import { startEndpoint, type Endpoint, type Respond } from './endpoint.ts'
 import { scratch, startTestNats } from './servers.ts'
 import {
@@ -51,6 +52,14 @@ export interface Sent {
 export interface IngestProcess {
   url: string
   app: FastifyInstance
+  /** Rejects while it cannot accept: what /readyz asks. */
+  ready(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface WorkerProcess {
+  name: string
+  partitions: Worker['partitions']
   stop(): Promise<void>
 }
 
@@ -86,6 +95,8 @@ export interface Relay extends World {
   ingest: IngestProcess
   openIngest(): Promise<IngestProcess>
   startWorker(): Promise<void>
+  /** One more, beside those that run. */
+  openWorker(name: string): Promise<WorkerProcess>
   /** Lets it finish what it has in hand, as a shutdown does. */
   stopWorker(): Promise<void>
   send(source: Resource, sent?: Sent): Promise<Heard>
@@ -142,19 +153,25 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     ingests.add(opened)
     return opened
   }
-  let worker: AsyncDisposable | undefined
+  let worker: WorkerProcess | undefined
+  const workers = new Set<WorkerProcess>()
   const stopWorker = async (): Promise<void> => {
     const running = worker
     worker = undefined
-    await running?.[Symbol.asyncDispose]()
+    await running?.stop()
+  }
+  const openWorker = async (name: string): Promise<WorkerProcess> => {
+    const allowCidrs = options.deliveryCidrs ?? ['127.0.0.0/8']
+    const opened = await openWorkerOn({ ...world, ...world.deps }, name, allowCidrs)
+    workers.add(opened)
+    return opened
   }
   const runWorker = async (): Promise<void> => {
-    worker = await openWorkerOn(
-      { ...world, ...world.deps },
-      options.deliveryCidrs ?? ['127.0.0.0/8'],
-    )
+    worker = await openWorker('worker')
   }
-  stack.defer(stopWorker)
+  stack.defer(async () => {
+    await Promise.all(Array.from(workers, async (running) => await running.stop()))
+  })
   stack.defer(async () => {
     for (const process of ingests) await process.stop()
   })
@@ -185,6 +202,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     ingest,
     openIngest: open,
     startWorker: runWorker,
+    openWorker,
     stopWorker,
     send,
     async accept(source, sent) {
@@ -239,11 +257,11 @@ async function onNats(world: World, natsUrl: string): Promise<World> {
 
 /** What a process of the data plane needs of its installation. */
 type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
-  Pick<Deps, 'clock' | 'log' | 'plans' | 'ingestUrl'>
+  Pick<Deps, 'clock' | 'log' | 'plans' | 'ingestUrl'> & { spool?: SpoolSettings }
 
 /** A further ingest process, with connections of its own as a process has. */
 export async function openIngestOn(
-  { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl }: Installation,
+  { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl, spool }: Installation,
   name: string,
 ): Promise<IngestProcess> {
   const stack = new AsyncDisposableStack()
@@ -272,23 +290,25 @@ export async function openIngestOn(
       trustedProxies: [],
       name,
       registry: new Registry(),
+      spool,
     }),
   )
   const url = await ingest.app.listen({ host: '127.0.0.1', port: 0 })
-  return { url, app: ingest.app, stop: async () => await stack.disposeAsync() }
+  return { ...ingest, url, stop: async () => await stack.disposeAsync() }
 }
 
 async function openWorkerOn(
   { databaseUrl, natsUrl, clock, keyring, plans, log }: Installation,
+  name: string,
   allowCidrs: readonly string[],
-): Promise<AsyncDisposable> {
+): Promise<WorkerProcess> {
   const stack = new AsyncDisposableStack()
   const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, hotPath: 'lookups' })
   const db = stack.use(openDb(pool))
-  const nats = await openNats(natsUrl, 'worker', log)
+  const nats = await openNats(natsUrl, name, log)
   stack.defer(async () => await nats.close())
   const allowed = compileCidrs(allowCidrs)
-  stack.use(
+  const worker = stack.use(
     await startWorker({
       pool,
       db,
@@ -298,12 +318,16 @@ async function openWorkerOn(
       keyring,
       plans,
       isAllowed: (address) => isReachable(address, allowed),
-      name: 'worker',
+      name,
       random: Math.random,
       metrics: openMetrics(new Registry()),
     }),
   )
-  return stack
+  return {
+    name,
+    partitions: () => worker.partitions(),
+    stop: async () => await stack.disposeAsync(),
+  }
 }
 
 async function sendTo(agent: Agent, address: string, sent: Sent): Promise<Heard> {

@@ -137,13 +137,14 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
       })
       .execute()
   }
-  if (status === 'failed') {
+  if (status === 'failed' || status === 'cancelled') {
     await world.db
       .insertInto('delivery_failed')
       .values({
         delivery_id: id,
         class: seed.class ?? 90,
         project_id: projectId,
+        status,
         error_code: seed.lastErrorCode ?? null,
         response_status: seed.lastResponseStatus ?? null,
       })

@@ -138,11 +138,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     app,
     apiUrl,
     api: async (method, path, body, { key = tenant.key, headers = {} } = {}) =>
-      await documented(method, path, async () =>
-        await call(`${apiUrl}${path}`, method, body, {
-          ...(key !== null && { authorization: `Bearer ${key}` }),
-          ...headers,
-        }),
+      await documented(
+        method,
+        path,
+        async () =>
+          await call(`${apiUrl}${path}`, method, body, {
+            ...(key !== null && { authorization: `Bearer ${key}` }),
+            ...headers,
+          }),
       ),
     createKey: async (permissions, { projectId, expiresAt } = {}) =>
       await makeKey(tenancy, {

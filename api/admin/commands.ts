@@ -3,6 +3,7 @@ import type { Command, Run } from './command.ts'
 import { helpOf, helpOfNoun, helpOfVerb } from './help.ts'
 import { KEY_COMMANDS } from './keys.ts'
 import { LEDGER_COMMANDS } from './ledger.ts'
+import { NOTICE_COMMANDS } from './notices.ts'
 import { ORGANISATION_COMMANDS } from './organisations.ts'
 import { PROJECT_COMMANDS } from './projects.ts'
 import { RETENTION_COMMANDS } from './retention.ts'
@@ -16,6 +17,7 @@ const NOUNS: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   keys: KEY_COMMANDS,
   sources: SOURCE_COMMANDS,
   ledger: LEDGER_COMMANDS,
+  notices: NOTICE_COMMANDS,
   secrets: SECRET_COMMANDS,
   retention: RETENTION_COMMANDS,
 }

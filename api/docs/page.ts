@@ -36,13 +36,13 @@ export function docsPage(openApi: unknown): string {
       </head>
       <body>
         <div class="page">
-          <nav aria-label="Operations">${tags.map(({ name }) => contents(document, name))}</nav>
-          <main>
+          <header>
             <h1>${info.title}</h1>
             ${prose(info.description)}
             <p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
-            ${tags.map((tag) => section(document, tag))}
-          </main>
+          </header>
+          <nav aria-label="Operations">${tags.map(({ name }) => contents(document, name))}</nav>
+          <main>${tags.map((tag) => section(document, tag))}</main>
         </div>
       </body>
     </html>`.text
@@ -52,7 +52,7 @@ function contents(document: Document, tag: string): Html {
   const links = operationsOf(document, tag).map(
     ({ operationId, summary }) => html`<li><a href="#${operationId}">${summary}</a></li>`,
   )
-  return html`<details open>
+  return html`<details>
     <summary>${tag}</summary>
     <ul>
       ${links}

@@ -18,7 +18,7 @@ pre { background: var(--raised); border: 1px solid var(--line); border-radius: 6
 .page { display: grid; grid-template-columns: minmax(0, 1fr); margin: 0 auto; max-width: 76rem; padding: 0 1rem 4rem; }
 nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
 nav li { font-size: 0.875rem; margin: 0.2rem 0; }
-nav summary { cursor: pointer; font-weight: 600; padding: 0.75rem 0; }
+nav summary { cursor: pointer; font-weight: 600; padding: 0.4rem 0; }
 h1 { font-size: 1.75rem; line-height: 1.2; }
 h2 { border-bottom: 1px solid var(--line); margin: 3rem 0 0.5rem; padding-bottom: 0.25rem; }
 h3 { font-size: 1.1rem; margin: 0; }
@@ -41,8 +41,12 @@ details.codes > summary, details.answer > summary { cursor: pointer; font-size: 
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 @media (min-width: 62rem) {
   .page { column-gap: 2.5rem; grid-template-columns: 15rem minmax(0, 1fr); }
-  nav { border-right: 1px solid var(--line); max-height: 100vh; overflow-y: auto; padding: 1rem 1rem 2rem 0;
-    position: sticky; top: 0; }
+  .page { grid-template-rows: auto 1fr; }
+  header, main { grid-column: 2; }
+  nav { border-right: 1px solid var(--line); grid-column: 1; grid-row: 1 / 3; max-height: 100vh; overflow-y: auto;
+    padding: 1rem 1rem 2rem 0; position: sticky; top: 0; }
+  nav details::details-content { content-visibility: visible; }
+  nav summary { list-style: none; }
 }
 @media print { nav { display: none; } }
 `

@@ -33,9 +33,7 @@ const TestFilter = z
   })
   .meta({
     id: 'TestFilter',
-    examples: [
-      { filter: { body: { amount: { $gte: 100 } } }, sample: { body: { amount: 120 } } },
-    ],
+    examples: [{ filter: { body: { amount: { $gte: 100 } } }, sample: { body: { amount: 120 } } }],
   })
 
 const FilterMatch = z

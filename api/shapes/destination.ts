@@ -5,7 +5,12 @@ import type { Destination as Row } from '../../core/db/destinations.ts'
 import { headerFault, MASKED_VALUE } from '../../core/delivery/headers.ts'
 import { RetryPolicy as AnyPolicy } from '../../core/delivery/retry.ts'
 import { encodeId } from '../../core/ids.ts'
-import { DELIVERY_TIMEOUT_MS_MAX, DELIVERY_TIMEOUT_MS_MIN } from '../../core/limits.ts'
+import {
+  DELIVERY_TIMEOUT_MS_MAX,
+  DELIVERY_TIMEOUT_MS_MIN,
+  FAILING_DAYS,
+  FAILING_MINUTES,
+} from '../../core/limits.ts'
 import { StoredAuth } from '../../core/secrets/destination-secrets.ts'
 import { Id, Metadata, Name, Timestamp } from '../fields.ts'
 
@@ -32,6 +37,11 @@ const RetryPolicy = z
 
 const Auth = StoredAuth.meta({ id: 'DestinationAuth' })
 
+const HEALTH =
+  `\`failing\`: every attempt has failed over at least ${FAILING_MINUTES} minutes; \`healthy\` again with the first ` +
+  `success. Answers of 429, 502 and 504 say that the destination is busy and are no failures. One that fails for ` +
+  `${FAILING_DAYS} days is disabled with the reason \`failing\`; enabling it begins anew. Test deliveries do not count.`
+
 export const Destination = z
   .object({
     id: Id('dst'),
@@ -51,7 +61,7 @@ export const Destination = z
     maxConcurrency: z.int().nullable(),
     retryPolicy: RetryPolicy,
     signingSecretRotation: z.object({ previousExpiresAt: Timestamp }).nullable(),
-    health: z.enum(['healthy', 'failing', 'disabled']),
+    health: z.enum(['healthy', 'failing', 'disabled']).meta({ description: HEALTH }),
     metadata: Metadata,
     createdAt: Timestamp,
     updatedAt: Timestamp,

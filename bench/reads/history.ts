@@ -3,9 +3,12 @@ import type pg from 'pg'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { ensurePartitions } from '../../core/db/partitions.ts'
 import { openLog } from '../../core/log.ts'
+import { bucketOf } from '../../core/statistics/histogram.ts'
 
 const DAY_MS = 86_400_000
 export const HISTORY_DAYS = 30
+
+const ATTEMPT_MS = 12
 
 /** Events made by one statement: a transaction of a few seconds. */
 const CHUNK = 100_000
@@ -39,7 +42,11 @@ export async function makeHistory(databaseUrl: string, history: History): Promis
     await makeChunk(pool, history, made, Math.min(CHUNK, history.events - made))
     console.log(`${made + CHUNK} of ${history.events} events`)
   }
-  await pool.query('vacuum analyze event, delivery, attempt, delivery_waiting, delivery_failed')
+  for (const granularity of ['minute', 'hour', 'day']) {
+    await pool.query(EVENT_ROLLUPS, [granularity, new Date(history.nowMs)])
+    await pool.query(DELIVERY_ROLLUPS, [granularity, new Date(history.nowMs), bucketOf(ATTEMPT_MS)])
+  }
+  await pool.query('vacuum analyze')
 }
 
 const EVENTS = `
@@ -92,6 +99,23 @@ const FAILED = `
   insert into delivery_failed (delivery_id, class, project_id, error_code, response_status)
   select id, 90, $1::uuid, 'bad_response', 500
   from unnest($2::uuid[], $3::text[]) as made (id, status) where status = 'failed'`
+
+/** By the minute only the last two days, as the housekeeper keeps them. */
+const EVENT_ROLLUPS = `
+  insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)
+  select project_id, $1::text, date_trunc($1::text, stored_at, 'UTC'), source_id, status, coalesce(rejection_reason, ''),
+    count(*)
+  from event where $1::text <> 'minute' or stored_at > $2::timestamptz - interval '2 days'
+  group by 1, 2, 3, 4, 5, 6`
+
+const DELIVERY_ROLLUPS = `
+  insert into delivery_rollup (project_id, granularity, start, source_id, destination_id, connection_id, succeeded, failed,
+    throttled, attempts, retried, latency_buckets, latency_counts)
+  select project_id, $1::text, date_trunc($1::text, first_attempt_at, 'UTC'), source_id, destination_id, connection_id,
+    count(*) filter (where status = 'succeeded'), count(*) filter (where status = 'failed'), 0, count(*), 0,
+    array[$3::int2], array[count(*)]
+  from delivery where $1::text <> 'minute' or first_attempt_at > $2::timestamptz - interval '2 days'
+  group by 1, 2, 3, 4, 5, 6`
 
 interface EventRow {
   id: string

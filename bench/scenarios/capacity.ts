@@ -2,10 +2,9 @@ import { median, type Run } from '../measure.ts'
 import { openRelay } from '../relay.ts'
 import { cpuOf, repeat, type Row } from '../table.ts'
 
-const SECONDS = 8
-
 /** Events under way: enough to keep every part busy, few enough that no queue hides. */
 const WINDOW = 256
+const DELIVERIES_UNDERWAY_MAX = 1_024
 
 const MUST = new Map([
   [1, '6,500/s'],
@@ -13,9 +12,13 @@ const MUST = new Map([
 ])
 
 /** As fast as deliveries arrive, so that what is accepted is also delivered. */
-export async function capacity(fanOut: number): Promise<Row[]> {
+export async function capacity(
+  fanOut: number,
+  { seconds = 8 }: { seconds?: number } = {},
+): Promise<Row[]> {
   await using relay = await openRelay({ fanOut, bodyBytes: 1_024 })
-  const runs = await repeat(() => relay.run({ seconds: SECONDS, connections: 128, window: WINDOW }))
+  const window = Math.min(WINDOW, Math.ceil(DELIVERIES_UNDERWAY_MAX / fanOut))
+  const runs = await repeat(() => relay.run({ seconds, connections: 128, window }))
   const perSecond = median(runs.map((run: Run) => run.delivered / run.seconds))
   return [
     {

@@ -3,6 +3,13 @@ import { sql } from 'kysely'
 import type { Db } from './db.ts'
 import { withoutPruning } from './pruning.ts'
 
+/** Lists what the CTE `changed` has cancelled, by what its last attempt came to, among what ended without success. */
+export const LIST_CANCELLED = `
+  insert into delivery_failed (delivery_id, class, project_id, status, error_code, response_status)
+  select id, class, project_id, 'cancelled', last_error_code, last_response_status from changed
+  on conflict (delivery_id) do update set
+    status = 'cancelled', error_code = excluded.error_code, response_status = excluded.response_status`
+
 /** Ends deliveries that wait. Call it with them locked. What a worker has just taken still goes out, once. */
 export async function cancelLocked(
   tx: Db,
@@ -18,6 +25,7 @@ export async function cancelLocked(
     ), changed as (
       update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}
       from input i where d.class = i.class and d.id = i.id
-    )
+      returning d.*
+    ), ended as (${sql.raw(LIST_CANCELLED)})
     delete from delivery_waiting w using input i where w.delivery_id = i.id`.execute(tx)
 }

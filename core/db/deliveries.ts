@@ -167,6 +167,7 @@ function failedConditions(filter: DeliveryFilter, page: DeliveryPage): RawBuilde
   return [
     ...equals([
       [sql`f.project_id`, filter.projectId],
+      [sql`f.status`, filter.status],
       [sql`f.error_code`, filter.errorCode],
       [sql`f.response_status`, filter.responseStatus],
       [sql`f.response_status / 100`, filter.responseClass],
@@ -190,6 +191,7 @@ function driversOf({ eventId, status, errorCode, ...filter }: DeliveryFilter): D
     case 'in_flight':
       return ['waiting']
     case 'failed':
+    case 'cancelled':
       return ['failed']
     case undefined: {
       const isFailure =
@@ -225,6 +227,7 @@ function conditions(
       [sql`d.last_response_status`, filter.responseStatus],
       [sql`d.last_response_status / 100`, filter.responseClass],
       [sql`w.status`, driver === 'waiting' ? filter.status : undefined],
+      [sql`f.status`, driver === 'failed' ? filter.status : undefined],
     ]),
     ...within(key, filter),
     ...(driver === 'fresh'

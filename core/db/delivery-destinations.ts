@@ -1,4 +1,7 @@
+import { timestamp } from '../clock.ts'
+import { writeAudit } from './audit.ts'
 import type { Db } from './db.ts'
+import { recordOperationalEvents } from './operational-events.ts'
 
 /** A destination's row with its organisation's plan, as a worker needs it. */
 export type DestinationRow = NonNullable<Awaited<ReturnType<typeof findDeliveryDestination>>>
@@ -29,14 +32,51 @@ export async function findDeliveryDestination(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-/** Takes a destination out of service. (decisions: Resources, RetryPolicy, 410) */
+/** Takes a destination out of service that said it is gone for good. (decisions: Resources, RetryPolicy, 410) */
 export async function disableDestination(
   db: Db,
   id: string,
-  reason: 'gone' | 'failing',
+  reason: 'gone',
   nowMs: number,
 ): Promise<void> {
-  await db
+  await db.transaction().execute(async (tx) => {
+    const disabled = await switchOff(tx, { id, reason }, nowMs)
+    if (disabled === undefined) return
+    const { organisationId, projectId, name } = disabled
+    await recordOperationalEvents(tx, [
+      {
+        organisationId,
+        projectId,
+        kind: 'destination.disabled',
+        subjectId: id,
+        occasion: `${reason} ${timestamp(nowMs)}`,
+        details: { name, reason },
+        atMs: nowMs,
+      },
+    ])
+  })
+}
+
+/**
+ * Takes a destination out of service in the transaction that tells its owner. False when its run of failures has ended,
+ * or when it is disabled already.
+ */
+export async function disableFailing(
+  tx: Db,
+  run: { destinationId: string; failingSinceMs: number },
+  nowMs: number,
+): Promise<boolean> {
+  const { destinationId: id, failingSinceMs } = run
+  return (await switchOff(tx, { id, reason: 'failing', failingSinceMs }, nowMs)) !== undefined
+}
+
+/** With its audit row. Undefined when it is off already: of many who find the same out, one does it. */
+async function switchOff(
+  tx: Db,
+  { id, reason, failingSinceMs }: { id: string; reason: string; failingSinceMs?: number },
+  nowMs: number,
+): Promise<{ organisationId: string; projectId: string; name: string } | undefined> {
+  let update = tx
     .updateTable('destination')
     .set({
       is_enabled: false,
@@ -45,7 +85,31 @@ export async function disableDestination(
       updated_at: new Date(nowMs),
     })
     .where('id', '=', id)
-    .execute()
+    .where('is_enabled', '=', true)
+  if (failingSinceMs !== undefined) {
+    update = update.where('id', 'in', (failing) =>
+      failing
+        .selectFrom('destination_failure')
+        .select('destination_id')
+        .where('destination_id', '=', id)
+        .where('failing_since', '=', new Date(failingSinceMs)),
+    )
+  }
+  const disabled = await update
+    .returning(['organisation_id as organisationId', 'project_id as projectId', 'name'])
+    .executeTakeFirst()
+  if (disabled === undefined) return undefined
+  const entry = {
+    organisationId: disabled.organisationId,
+    projectId: disabled.projectId,
+    actor: 'postern',
+    action: 'destination.disable',
+    subjectKind: 'destination',
+    subjectId: id,
+    changes: { isEnabled: false, disabledReason: reason },
+  }
+  await writeAudit(tx, entry, nowMs)
+  return disabled
 }
 
 /** When each scope may next send, in milliseconds since the epoch. */

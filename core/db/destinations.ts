@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely'
+import { sql, type Insertable, type Selectable } from 'kysely'
 
 import type { Db } from './db.ts'
 import { afterPage, sortColumn, type Page, type Reach } from './page.ts'
@@ -43,6 +43,7 @@ export async function listDestinations(
   const rows = await db
     .selectFrom('destination')
     .selectAll()
+    .select(isFailing)
     .where('project_id', '=', projectId)
     .where(afterPage(page))
     .orderBy(sortColumn(page), page.sortDir)
@@ -62,6 +63,7 @@ export async function findDestination(
   let query = db
     .selectFrom('destination')
     .selectAll()
+    .select(isFailing)
     .where('id', '=', id)
     .where('organisation_id', '=', organisationId)
   if (projectId !== undefined) query = query.where('project_id', '=', projectId)
@@ -76,7 +78,12 @@ export async function findDestinations(
   ids: readonly string[],
 ): Promise<Map<string, Destination>> {
   if (ids.length === 0) return new Map()
-  const rows = await db.selectFrom('destination').selectAll().where('id', 'in', ids).execute()
+  const rows = await db
+    .selectFrom('destination')
+    .selectAll()
+    .select(isFailing)
+    .where('id', 'in', ids)
+    .execute()
   return new Map(rows.map((row) => [row.id, toDestination(row)]))
 }
 
@@ -96,6 +103,11 @@ export async function updateDestination(db: Db, destination: Destination): Promi
 export async function deleteDestination(db: Db, id: string): Promise<void> {
   await db.deleteFrom('destination').where('id', '=', id).execute()
 }
+
+/** It fails now, as was last found. */
+const isFailing = sql<boolean>`exists (
+  select from destination_failure f
+  where f.destination_id = destination.id and f.judged_since = f.failing_since)`.as('is_failing')
 
 function toRow(destination: Destination): Insertable<Tables['destination']> {
   return {
@@ -118,14 +130,17 @@ function toRow(destination: Destination): Insertable<Tables['destination']> {
     rate_limit_period: destination.rateLimitPeriod,
     max_concurrency: destination.maxConcurrency,
     retry_policy: JSON.stringify(destination.retryPolicy),
-    health: destination.health,
+    // Whether it fails is read from what is noted of its attempts.
+    health: destination.isEnabled ? 'healthy' : 'disabled',
     metadata: JSON.stringify(destination.metadata),
     created_at: destination.createdAt,
     updated_at: destination.updatedAt,
   }
 }
 
-function toDestination(row: Selectable<Tables['destination']>): Destination {
+function toDestination(
+  row: Selectable<Tables['destination']> & { is_failing: boolean },
+): Destination {
   return {
     id: row.id,
     organisationId: row.organisation_id,
@@ -146,9 +161,14 @@ function toDestination(row: Selectable<Tables['destination']>): Destination {
     rateLimitPeriod: row.rate_limit_period,
     maxConcurrency: row.max_concurrency,
     retryPolicy: row.retry_policy,
-    health: row.health,
+    health: healthOf(row),
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
+}
+
+function healthOf(row: { is_enabled: boolean; is_failing: boolean }): string {
+  if (!row.is_enabled) return 'disabled'
+  return row.is_failing ? 'failing' : 'healthy'
 }

@@ -107,10 +107,20 @@ export async function windowPage(
       is_binary as "isBinary", remote_ip as "remoteIp"
     from event
     where project_id = ${projectId}::uuid and ${bySource} and id > ${afterId ?? firstIdAt(0)}::uuid
-      and id >= ${firstIdAt(from.ms - ID_LAG_MS)}::uuid and id < ${firstIdAt(until.ms + ID_LAG_MS)}::uuid
+      and id >= least(${firstIdAt(from.ms - ID_LAG_MS)}::uuid, (${oldestSpooled({ from, until })}))
+      and id < ${firstIdAt(until.ms + ID_LAG_MS)}::uuid
       and transaction_id >= ${String(from.transaction)}::xid8 and transaction_id < ${String(until.transaction)}::xid8
     order by id limit ${limit}`.execute(db)
   return rows
+}
+
+/** Events that were spooled while PostgreSQL was away are stored with ids of that time. No row when the window has none. */
+function oldestSpooled({ from, until }: EventWindow) {
+  return sql`
+    select oldest_id from spool_drain
+    where from_transaction < ${String(until.transaction)}::xid8
+      and (until_transaction is null or until_transaction >= ${String(from.transaction)}::xid8)
+    order by oldest_id limit 1`
 }
 
 /** Tells one database from every other, a restored copy included: transaction numbers mean something in one only. */

@@ -56,6 +56,12 @@ export function isDataFault(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(?:22|23|54)/.test(error.code ?? '')
 }
 
+/** Whether PostgreSQL could not store at all: away, too slow, out of resources (class 53) or read-only after a fail-over. */
+export function cannotStore(error: unknown): boolean {
+  if (isDatabaseAway(error) || isTimeout(error)) return true
+  return error instanceof pg.DatabaseError && /^(?:53...|25006)$/.test(error.code ?? '')
+}
+
 /** The statement took longer than it was given. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '57014'

@@ -23,7 +23,9 @@ interface CountedResult {
 /** A way to count results in the statement that records them. It reads the CTEs `input`, `recorded` and `changed`. */
 export interface ResultCounting {
   name: string
-  /** Types and names of parameters that are columns of `input`, from $30 on. */
+  /** How many parameters it takes, from $30 on. */
+  parameters: number
+  /** Types and names of those that are columns of `input`. */
   inputTypes: string
   inputNames: string
   /** What `recorded` returns, the CTE that writes delta rows, and what the whole statement selects. */
@@ -42,6 +44,7 @@ const COLUMNS = `at, project_id, source_id, destination_id, connection_id, succe
  */
 export const ASSUMED: ResultCounting = {
   name: 'assumed',
+  parameters: 11,
   inputTypes: '',
   inputNames: '',
   recorded: '',
@@ -77,6 +80,7 @@ export const ASSUMED: ResultCounting = {
  */
 export const CHECKED: ResultCounting = {
   name: 'checked',
+  parameters: 4,
   inputTypes: ', $30::uuid[], $31::uuid[], $32::timestamptz[], $33::int2[]',
   inputNames: ', source_id, connection_id, minute, latency',
   recorded: 'returning id',

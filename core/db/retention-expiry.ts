@@ -54,7 +54,6 @@ async function fail(tx: Db, rows: readonly { class: number; id: string }[], now:
     )
     insert into delivery_failed (delivery_id, class, project_id, error_code, response_status)
     select id, class, project_id, 'expired', null from changed
-    on conflict (delivery_id) do update set error_code = excluded.error_code, response_status = null`.execute(
-    tx,
-  )
+    on conflict (delivery_id) do update set status = 'failed', error_code = excluded.error_code,
+      response_status = null`.execute(tx)
 }

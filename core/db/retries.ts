@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { LIST_CANCELLED } from './cancellations.ts'
 import type { Db } from './db.ts'
 import { withoutPruning } from './pruning.ts'
 
@@ -75,10 +76,13 @@ export async function cancelWaiting(db: Db, doomed: Doomed, now: Date): Promise<
     with gone as (
       delete from delivery_waiting w where ${waitsFor(doomed)} and w.status <> 'in_flight'
       returning w.class, w.delivery_id
+    ), changed as (
+      update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}
+      from gone where d.class = gone.class and d.id = gone.delivery_id
+        and d.status in ('pending', 'throttled')
+      returning d.*
     )
-    update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}
-    from gone where d.class = gone.class and d.id = gone.delivery_id
-      and d.status in ('pending', 'throttled')`.execute(db)
+    ${sql.raw(LIST_CANCELLED)}`.execute(db)
 }
 
 function waitsFor(doomed: Doomed): RawBuilder<unknown> {

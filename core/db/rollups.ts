@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { Granularity } from '../statistics/granularity.ts'
 import type { Db } from './db.ts'
+import { noteFailures } from './destination-failures.ts'
 
 /** Delta rows folded by one statement, and old roll-ups deleted by one. */
 export const FOLD_BATCH = 5_000
@@ -34,7 +35,7 @@ export async function foldEvents(db: Db): Promise<number> {
   return rows[0]?.folded ?? 0
 }
 
-/** As `foldEvents`, of deliveries. Histograms add up bucket by bucket. */
+/** As `foldEvents`, of deliveries. Histograms add up bucket by bucket. Notes which destinations fail. */
 export async function foldDeliveries(db: Db): Promise<number> {
   const { rows } = await sql<{ folded: number }>`
     with taken as (
@@ -89,6 +90,7 @@ export async function foldDeliveries(db: Db): Promise<number> {
             group by bucket
           ) as merged
         )
+    ), noted as (${noteFailures}
     )
     select count(*)::int as folded from taken`.execute(db)
   return rows[0]?.folded ?? 0

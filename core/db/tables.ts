@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 import type { LedgerTable, SubscriptionTable } from './billing-tables.ts'
+import type { DestinationFailureTable, OperationalEventTable } from './failure-tables.ts'
 import type { OperationTable } from './operation-table.ts'
 import type { StatisticsTables } from './statistics-tables.ts'
 
@@ -18,6 +19,8 @@ export interface Tables extends StatisticsTables {
   source_activity: SourceActivityTable
   secret_usage: SecretUsageTable
   destination: DestinationTable
+  destination_failure: DestinationFailureTable
+  operational_event: OperationalEventTable
   connection: ConnectionTable
   config_change: ConfigChangeTable
   event: EventTable
@@ -287,10 +290,12 @@ interface DeliveryWaitingTable {
   operation_id: string | null
 }
 
+/** What ended without success. */
 interface DeliveryFailedTable {
   delivery_id: string
   class: number
   project_id: string
+  status: Generated<'failed' | 'cancelled'>
   error_code: string | null
   response_status: number | null
 }

@@ -1,6 +1,8 @@
 import type pg from 'pg'
 
 import { int2Array, textArray, timeArray, uuidArray } from './binary-arrays.ts'
+import { LIST_CANCELLED } from './cancellations.ts'
+import { heldFlags, holdColumns, holdsOf, type Hold } from './partition-owners.ts'
 import { throttleTimes } from './throttle-times.ts'
 
 /** A delivery in the worker's hands, with what it needs from its event. Times are milliseconds since the epoch. */
@@ -72,7 +74,10 @@ const READ_CLAIMED = `
 const CLAIM_DUE = `
   with due as (
     select delivery_id from delivery_waiting
-    where partition = any($1::int2[]) and next_at <= $2::timestamptz
+    where partition = any(array(
+        select o.partition from unnest($1::int2[], $6::int4[]) as h (partition, epoch)
+        join partition_owner o on o.partition = h.partition and o.epoch = h.epoch
+      )) and next_at <= $2::timestamptz
     order by next_at limit $3::int4 for update skip locked
   ), claimed as (
     update delivery_waiting w set next_at = $4::timestamptz, claimed_by = $5::text, status = 'in_flight'
@@ -87,9 +92,10 @@ const CLAIM_PARKED = `
   with head as (
     select delivery_id from delivery_waiting
     where destination_id = $1::uuid and next_at is null
+      and exists (select from partition_owner where partition = $5::int2 and epoch = $6::int4)
     order by delivery_id limit $2::int4 for update skip locked
   ), claimed as (
-    update delivery_waiting w set next_at = $3::timestamptz, claimed_by = $4::text
+    update delivery_waiting w set next_at = $3::timestamptz, claimed_by = $4::text, partition = $5::int2
     from head where w.delivery_id = head.delivery_id
     returning w.*
   )
@@ -105,33 +111,42 @@ export interface Claim {
 /** Takes the waiting deliveries whose time has come, those that a dead worker had in hand included. */
 export async function claimDue(
   pool: pg.Pool,
-  partitions: readonly number[],
+  holds: readonly Hold[],
   claim: Claim,
 ): Promise<ClaimedDelivery[]> {
+  const [partitions, epochs] = holdColumns(holds)
   const { rows } = await pool.query<Row>({
     name: 'claim_due',
     text: CLAIM_DUE,
     values: [
-      int2Array(partitions),
+      partitions,
       new Date(claim.nowMs),
       claim.limit,
       new Date(claim.leaseUntilMs),
       claim.claimedBy,
+      epochs,
     ],
   })
   return rows.map(toClaimed)
 }
 
-/** Takes the oldest parked deliveries of one lane. */
+/** Takes the oldest parked deliveries of one lane, those too that were parked before its partition became this one. */
 export async function claimParked(
   pool: pg.Pool,
-  destinationId: string,
+  { destinationId, hold }: { destinationId: string; hold: Hold },
   claim: Claim,
 ): Promise<ClaimedDelivery[]> {
   const { rows } = await pool.query<Row>({
     name: 'claim_parked',
     text: CLAIM_PARKED,
-    values: [destinationId, claim.limit, new Date(claim.leaseUntilMs), claim.claimedBy],
+    values: [
+      destinationId,
+      claim.limit,
+      new Date(claim.leaseUntilMs),
+      claim.claimedBy,
+      hold.partition,
+      hold.epoch,
+    ],
   })
   return rows.map(toClaimed)
 }
@@ -143,7 +158,9 @@ export interface Parked {
   organisationId: string
   projectId: string
   destinationId: string
+  /** Where it waits from now on; another than that of its hold when the destination has moved. */
   partition: number
+  hold: Hold
   attemptTrigger: ClaimedDelivery['attemptTrigger']
   status: 'pending' | 'throttled'
   /** Set when pacing or its destination holds it and it was not throttled before. */
@@ -153,11 +170,12 @@ export interface Parked {
 }
 
 const PARK = `
-  with input as materialized (
+  with ${heldFlags(12)}, input as materialized (
     select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::int2[], $7::text[], $8::text[],
-      $9::timestamptz[], $10::text[])
+      $9::timestamptz[], $10::text[], $11::int2[])
     as t (class, id, organisation_id, project_id, destination_id, partition, attempt_trigger, status,
-      throttled_at, last_error)
+      throttled_at, last_error, slot)
+    where (select flags from held)[t.slot]
   ), changed as (
     update delivery d set status = i.status, lease_until = null,
       throttled_reason = case when i.status = 'throttled' then 'rate_limit' end,
@@ -178,13 +196,15 @@ const PARK = `
   select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, i.status,
     i.attempt_trigger, null
   from changed i
-  on conflict (delivery_id) do update set status = excluded.status, next_at = null, claimed_by = null`
+  on conflict (delivery_id) do update set
+    status = excluded.status, next_at = null, claimed_by = null, partition = excluded.partition`
 
 /**
- * Parks deliveries behind their lanes. A delivery that was cancelled or finished meanwhile is left alone. `tries` is
- * how often it was tried before.
+ * Parks deliveries behind their lanes. A delivery that was cancelled or finished meanwhile, or whose partition was
+ * lost, is left alone. `tries` is how often it was tried before.
  */
 export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number): Promise<void> {
+  const { columns, slots } = holdsOf(rows)
   await pool.query({
     name: 'park',
     text: PARK,
@@ -199,6 +219,8 @@ export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number
       textArray(rows.map((row) => row.status)),
       throttleTimes(rows, tries),
       textArray(rows.map((row) => row.lastError)),
+      slots,
+      ...columns,
     ],
   })
 }
@@ -207,6 +229,7 @@ const MARK_IN_FLIGHT = `
   with changed as (
     update delivery d set status = 'in_flight', lease_until = null
     where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled', 'in_flight')
+      and exists (select from partition_owner where partition = $4::int2 and epoch = $8::int4)
     returning d.class, d.id, d.project_id, d.destination_id
   )
   insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
@@ -216,47 +239,54 @@ const MARK_IN_FLIGHT = `
   on conflict (delivery_id) do update set
     status = 'in_flight', next_at = excluded.next_at, claimed_by = excluded.claimed_by`
 
-/** Shows a long attempt as `in_flight` and keeps every other worker away from it until `leaseUntilMs`. */
+/**
+ * Shows a long attempt as `in_flight` and keeps every other worker away from it until `leaseUntilMs`. False when it is
+ * no longer this worker's.
+ */
 export async function markInFlight(
   pool: pg.Pool,
-  delivery: Pick<
-    ClaimedDelivery,
-    'class' | 'deliveryId' | 'organisationId' | 'partition' | 'attemptTrigger'
-  >,
+  delivery: Pick<ClaimedDelivery, 'class' | 'deliveryId' | 'organisationId' | 'attemptTrigger'> & {
+    hold: Hold
+  },
   claim: Pick<Claim, 'leaseUntilMs' | 'claimedBy'>,
-): Promise<void> {
-  await pool.query({
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
     name: 'mark_in_flight',
     text: MARK_IN_FLIGHT,
     values: [
       delivery.class,
       delivery.deliveryId,
       delivery.organisationId,
-      delivery.partition,
+      delivery.hold.partition,
       delivery.attemptTrigger,
       new Date(claim.leaseUntilMs),
       claim.claimedBy,
+      delivery.hold.epoch,
     ],
   })
+  return rowCount === 1
 }
 
 const CANCEL = `
-  with input as (
-    select * from unnest($1::int2[], $2::uuid[]) as t (class, id)
+  with ${heldFlags(5)}, input as (
+    select * from unnest($1::int2[], $2::uuid[], $4::int2[]) as t (class, id, slot)
+    where (select flags from held)[t.slot]
   ), changed as (
     update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null,
       completed_at = $3::timestamptz
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
-  )
+    returning d.*
+  ), ended as (${LIST_CANCELLED})
   delete from delivery_waiting w using input i where w.delivery_id = i.id`
 
 /** Ends deliveries whose destination or connection is gone. (decisions: Delivery, "cancelled") */
 export async function cancelDeliveries(
   pool: pg.Pool,
-  deliveries: readonly { class: number; deliveryId: string }[],
+  deliveries: readonly { class: number; deliveryId: string; hold: Hold }[],
   nowMs: number,
 ): Promise<void> {
+  const { columns, slots } = holdsOf(deliveries)
   await pool.query({
     name: 'cancel_deliveries',
     text: CANCEL,
@@ -264,42 +294,17 @@ export async function cancelDeliveries(
       int2Array(deliveries.map((delivery) => delivery.class)),
       uuidArray(deliveries.map((delivery) => delivery.deliveryId)),
       new Date(nowMs),
+      slots,
+      ...columns,
     ],
   })
 }
 
-const RELEASE = `
-  update delivery_waiting set next_at = $1::timestamptz, claimed_by = null where claimed_by = $2::text`
-
-/** Gives back at once what a worker that shuts down still had in hand. */
-export async function releaseClaims(
-  pool: pg.Pool,
-  claimedBy: string,
-  nowMs: number,
-): Promise<void> {
-  await pool.query(RELEASE, [new Date(nowMs), claimedBy])
-}
-
-/** The lanes with parked rows, by one index probe a lane rather than a scan of the rows. */
-const PARKED_LANES = `
-  with recursive lane as (
-    (select destination_id from delivery_waiting where next_at is null order by destination_id limit 1)
-    union all
-    select (select w.destination_id from delivery_waiting w
-      where w.next_at is null and w.destination_id > lane.destination_id order by w.destination_id limit 1)
-    from lane where lane.destination_id is not null
-  )
-  select destination_id from lane where destination_id is not null`
-
-export async function parkedLanes(pool: pg.Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ destination_id: string }>(PARKED_LANES)
-  return rows.map((row) => row.destination_id)
-}
-
 const CLAIM_LEASED = `
+  with ${heldFlags(6)}
   update delivery d set lease_until = $4::timestamptz
-  from unnest($1::int2[], $2::uuid[], $3::timestamptz[]) as i (class, id, lease_until)
-  where d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
+  from unnest($1::int2[], $2::uuid[], $3::timestamptz[], $5::int2[]) as i (class, id, lease_until, slot)
+  where (select flags from held)[i.slot] and d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
   returning d.id, not exists (select from connection k where k.id = d.connection_id) as is_orphan`
 
 /** A delivery named by a message, with the lease it was published under. */
@@ -307,6 +312,7 @@ export interface LeasedDelivery {
   class: number
   deliveryId: string
   leaseUntilMs: number
+  hold: Hold
 }
 
 /**
@@ -318,6 +324,7 @@ export async function claimLeased(
   deliveries: readonly LeasedDelivery[],
   leaseUntilMs: number,
 ): Promise<Map<string, { isOrphan: boolean }>> {
+  const { columns, slots } = holdsOf(deliveries)
   const { rows } = await pool.query<{ id: string; is_orphan: boolean }>({
     name: 'claim_leased',
     text: CLAIM_LEASED,
@@ -326,6 +333,8 @@ export async function claimLeased(
       uuidArray(deliveries.map((delivery) => delivery.deliveryId)),
       timeArray(deliveries.map((delivery) => delivery.leaseUntilMs)),
       new Date(leaseUntilMs),
+      slots,
+      ...columns,
     ],
   })
   return new Map(rows.map((row) => [row.id, { isOrphan: row.is_orphan }]))

@@ -1,6 +1,8 @@
 import {
   AckPolicy,
   DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
   jetstreamManager,
   RetentionPolicy,
   StorageType,
@@ -8,37 +10,98 @@ import {
 } from '@nats-io/jetstream'
 
 import type { NatsConnection } from './nats.ts'
-import { DELIVERY_CONSUMER, DELIVERY_STREAM, DELIVERY_SUBJECTS } from './subjects.ts'
+import {
+  deliveryConsumer,
+  DELIVERY_STREAM,
+  DELIVERY_SUBJECTS,
+  deliverySubject,
+} from './subjects.ts'
 
 /** What the stream refuses beyond this is the sweeper's. (architecture: Delivery) */
 const STREAM_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
-/** Messages in workers' hands at once: rate times the slowest attempt, parked ones excluded. */
+/** Messages of one partition in its owner's hands at once: rate times the slowest attempt, parked ones excluded. */
 const ACKS_PENDING_MAX = 10_000
 
 const ACK_WAIT_MS = 90_000
 
+/** One consumer of all partitions, of a version whose only worker had them all. */
+const FORMER_CONSUMER = 'worker'
+
+/** What NATS answers when a consumer would get messages that another one of a work queue gets. */
+const OVERLAPS = [10_099, 10_100]
+
 const nanos = (ms: number): number => ms * 1_000_000
 
-/** Makes the stream and its consumer, or brings them to their present settings. Safe to run from every process. */
+const STREAM = {
+  subjects: [DELIVERY_SUBJECTS],
+  retention: RetentionPolicy.Workqueue,
+  storage: StorageType.File,
+  discard: DiscardPolicy.New,
+  max_bytes: STREAM_BYTES_MAX,
+}
+
+/** To manage consumers with, made without asking the server. */
+export async function deliveryManager(nats: NatsConnection): Promise<JetStreamManager> {
+  return await jetstreamManager(nats, { checkAPI: false })
+}
+
+/** Makes the stream, or brings it to its present settings. Safe to run from every process. */
 export async function ensureDeliveryStream(nats: NatsConnection): Promise<JetStreamManager> {
   const manager = await jetstreamManager(nats)
-  const stream = {
-    subjects: [DELIVERY_SUBJECTS],
-    retention: RetentionPolicy.Workqueue,
-    storage: StorageType.File,
-    discard: DiscardPolicy.New,
-    max_bytes: STREAM_BYTES_MAX,
-  }
+  await ensureStream(manager)
+  return manager
+}
+
+async function ensureStream(manager: JetStreamManager): Promise<void> {
   const names = await manager.streams.names(DELIVERY_SUBJECTS).next()
-  if (names.includes(DELIVERY_STREAM)) await manager.streams.update(DELIVERY_STREAM, stream)
-  else await manager.streams.add({ name: DELIVERY_STREAM, ...stream })
+  if (!names.includes(DELIVERY_STREAM)) {
+    await manager.streams.add({ name: DELIVERY_STREAM, ...STREAM })
+    return
+  }
+  const { config } = await manager.streams.info(DELIVERY_STREAM)
+  if (config.max_bytes !== STREAM.max_bytes || config.discard !== STREAM.discard) {
+    await manager.streams.update(DELIVERY_STREAM, STREAM)
+  }
+}
+
+/**
+ * Makes the consumer of a partition, and the stream when the server came back without its store. Only for the
+ * partition's owner: the former consumer of all partitions makes way, and its messages are the new ones'.
+ */
+export async function ensureDeliveryConsumer(
+  manager: JetStreamManager,
+  partition: number,
+): Promise<void> {
+  try {
+    await addConsumer(manager, partition)
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError)) throw error
+    if (OVERLAPS.includes(error.code)) await deleteFormerConsumer(manager)
+    else if (error.code === JetStreamApiCodes.StreamNotFound) await ensureStream(manager)
+    else throw error
+    await addConsumer(manager, partition)
+  }
+}
+
+async function addConsumer(manager: JetStreamManager, partition: number): Promise<void> {
   await manager.consumers.add(DELIVERY_STREAM, {
-    durable_name: DELIVERY_CONSUMER,
+    durable_name: deliveryConsumer(partition),
+    filter_subject: deliverySubject(partition),
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ACK_WAIT_MS),
     max_ack_pending: ACKS_PENDING_MAX,
     max_deliver: -1,
   })
-  return manager
+}
+
+/** Another worker may have done it in the meantime. */
+async function deleteFormerConsumer(manager: JetStreamManager): Promise<void> {
+  try {
+    await manager.consumers.delete(DELIVERY_STREAM, FORMER_CONSUMER)
+  } catch (error) {
+    const isGone =
+      error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound
+    if (!isGone) throw error
+  }
 }

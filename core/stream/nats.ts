@@ -22,9 +22,14 @@ export function connectedMs(nats: NatsConnection): number {
 
 /**
  * A connection that comes back by itself for as long as the process lives. Waits for the first connection too, so
- * that roles may start before NATS does.
+ * that roles may start before NATS does; with `waits` false it throws instead.
  */
-export async function openNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
+export async function openNats(
+  url: string,
+  name: string,
+  log: Logger,
+  waits = true,
+): Promise<NatsConnection> {
   const { protocol, username, password, host } = new URL(url)
   const connection = await connect({
     servers: `${protocol}//${host}`,
@@ -34,7 +39,7 @@ export async function openNats(url: string, name: string, log: Logger): Promise<
     name,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_WAIT_MS,
-    waitOnFirstConnect: true,
+    waitOnFirstConnect: waits,
     pingInterval: PING_INTERVAL_MS,
     maxPingOut: 2,
   })

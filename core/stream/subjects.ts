@@ -2,8 +2,13 @@ import { bytesOfUuid } from '../ids.ts'
 import { PARTITIONS } from '../limits.ts'
 
 export const DELIVERY_STREAM = 'DELIVERIES'
-export const DELIVERY_CONSUMER = 'worker'
 export const DELIVERY_SUBJECTS = 'dl.*'
+
+/** Events that were accepted while PostgreSQL was away; and those of them that it refused afterwards. */
+export const SPOOL_STREAM = 'SPOOL'
+export const SPOOL_SUBJECTS = 'spool.*'
+export const SPOOL_EVENTS = 'spool.events'
+export const SPOOL_REFUSED = 'spool.refused'
 
 /** Changes of configuration; every ingest process and worker listens and answers. */
 export const CONFIG_CHANGED = 'config.changed'
@@ -13,6 +18,9 @@ export const WAITING_DUE = 'waiting.due'
 
 /** Ingest processes write at once how often each secret of a rotation has verified a request, and answer. */
 export const SECRET_USAGE_WANTED = 'secret-usage.wanted'
+
+/** A worker came, went or let go of partitions: the others look at once what is theirs now. */
+export const PARTITIONS_FREE = 'partitions.free'
 
 /** Deliveries that no worker may begin to send any more; every worker answers. */
 export const WITHDRAW = 'deliveries.withdraw'
@@ -30,6 +38,11 @@ export function eventsStoredSubject(projectId: string): string {
 
 export function deliverySubject(partition: number): string {
   return `dl.${partition}`
+}
+
+/** The durable consumer of a partition. */
+export function deliveryConsumer(partition: number): string {
+  return `partition-${partition}`
 }
 
 /**

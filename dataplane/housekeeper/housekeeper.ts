@@ -5,6 +5,7 @@ import { foldUsage } from '../../core/db/usage.ts'
 import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { followPlans, keepBilling, type BillingTaskDeps } from './billing.ts'
+import { judgeDestinations } from './failing.ts'
 import { deleteFinished, runOperations } from './operations.ts'
 import { purgeNightly } from './retention.ts'
 import { foldStatistics, pruneStatistics } from './statistics.ts'
@@ -38,6 +39,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(BILLING_MS, 'billing', () => keepBilling(deps)),
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
     task(FOLD_MS, 'statistics', () => foldStatistics(db)),
+    task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
     task(FOLD_MS, 'waiting counts', () => waiting.recount()),
     task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
     task(OPERATIONS_MS, 'operations', () =>

@@ -9,16 +9,11 @@ import {
   SWEEP_BATCH,
   writeWatermark,
 } from '../../core/db/sweep.ts'
-import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
+import { isBacklogged } from '../../core/stream/delivery-backlog.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
-import {
-  DELIVERY_CONSUMER,
-  DELIVERY_STREAM,
-  partitionOf,
-  WAITING_DUE,
-} from '../../core/stream/subjects.ts'
+import { partitionOf, WAITING_DUE } from '../../core/stream/subjects.ts'
 
 export interface SweepDeps {
   pool: Pool
@@ -35,7 +30,7 @@ export interface SweepDeps {
  * a worker died with it) and makes them due. The one recovery path: everything else that waits has a row with a time.
  */
 export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
-  if (await isBacklogged(deps)) return
+  if (await mayStandInLine(deps)) return
   let watermark = await readWatermark(deps.db)
   for (;;) {
     const nowMs = deps.clock.now()
@@ -59,18 +54,9 @@ export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
   }
 }
 
-/**
- * The oldest message that no worker has seen is older than its lease: what looks overdue only stands in line, and the
- * worker will claim it when its turn comes.
- */
-async function isBacklogged({ manager, clock }: SweepDeps): Promise<boolean> {
+async function mayStandInLine({ manager, clock }: SweepDeps): Promise<boolean> {
   try {
-    const consumer = await manager.consumers.info(DELIVERY_STREAM, DELIVERY_CONSUMER)
-    if (consumer.num_pending === 0) return false
-    const next = await manager.streams.getMessage(DELIVERY_STREAM, {
-      seq: consumer.delivered.stream_seq + 1,
-    })
-    return next !== null && clock.now() - next.time.getTime() > LEASE_MS
+    return await isBacklogged(manager, clock.now())
   } catch {
     // No stream, no message in line: NATS is away or lost its store, which is what the sweep is for.
     return false

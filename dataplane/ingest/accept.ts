@@ -1,17 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 
 import type { Clock } from '../../core/clock.ts'
-import type { NewEvent } from '../../core/db/store-events.ts'
-import { encodeId, uuidOfBytes } from '../../core/ids.ts'
+import { encodeId } from '../../core/ids.ts'
 import type { Matchable } from '../../core/match/filter.ts'
 import { cleanText, parsePayload, parseQuery } from '../../core/match/payload.ts'
 import { dedupeKey, readSelector } from '../../core/match/selector.ts'
-import { encodeDelivery, encodeEvent } from '../../core/stream/delivery-message.ts'
 import type { EventNotices } from '../../core/stream/event-notices.ts'
-import { deliverySubject } from '../../core/stream/subjects.ts'
 import type { RejectionReason } from '../../core/verify/request.ts'
 import type { Batcher } from '../batcher.ts'
-import { duplicate, refusal, stored, unavailable, type Answer } from './answer.ts'
+import { duplicate, refusal, spooled, stored, unavailable, type Answer } from './answer.ts'
+import { dispatch } from './dispatch.ts'
 import { maskSecrets } from './mask.ts'
 import { route, type Routing } from './match.ts'
 import type { Publisher } from './publisher.ts'
@@ -51,8 +49,14 @@ export async function acceptEvent(deps: AcceptDeps, received: Received): Promise
     case 'stored':
       deps.noteEvent(source)
       deps.notices.note(source.projectId)
-      dispatch(deps, source, result.event, routing)
+      dispatch(deps.publisher, result.event, {
+        sourceName: source.name,
+        targets: routing.connections,
+      })
       return stored(source.response, encodeId('evt', result.event.id))
+    case 'spooled':
+      deps.noteEvent(source)
+      return spooled(source.response, encodeId('evt', result.id))
     case 'duplicate':
       return duplicate(source.response)
     case 'over_quota':
@@ -66,12 +70,12 @@ export async function acceptEvent(deps: AcceptDeps, received: Received): Promise
   }
 }
 
-/** Keeps a request that failed verification. Its sender learns nothing of it. */
+/** Keeps a request that failed verification; false when it could not. Its sender learns nothing of it. */
 export async function keepRejected(
   deps: AcceptDeps,
   received: Received,
   reason: RejectionReason,
-): Promise<void> {
+): Promise<boolean> {
   const event: Incoming = {
     ...commonOf(received),
     status: 'rejected',
@@ -85,6 +89,7 @@ export async function keepRejected(
   }
   const { kind } = await deps.store.add(event, received.body.length)
   if (kind === 'stored') deps.notices.note(received.source.projectId)
+  return kind === 'stored'
 }
 
 function matchableOf({ source, request, body }: Received): Matchable {
@@ -121,6 +126,7 @@ function eventOf(
       connectionId: connection.id,
       destinationId: connection.destinationId,
       maxAttempts: connection.maxAttempts,
+      partition: connection.partition,
     })),
     quotaAt: source.quotaAt,
   }
@@ -145,6 +151,8 @@ function commonOf({ source, request, body, startedAt, verifiedAt }: Received): C
     organisationId: source.organisationId,
     projectId: source.projectId,
     sourceId: source.id,
+    sourceName: source.name,
+    maskId: request.maskId,
     verifiedWith: source.verifier.verifiedWith,
     method: request.method,
     path: request.path,
@@ -155,41 +163,5 @@ function commonOf({ source, request, body, startedAt, verifiedAt }: Received): C
     remoteIp: request.remoteIp,
     raw: body,
     verifiedUs: Math.round((verifiedAt - startedAt) * 1_000),
-  }
-}
-
-function dispatch(
-  deps: AcceptDeps,
-  source: IngestSource,
-  event: NewEvent,
-  { connections }: Routing,
-): void {
-  if (connections.length === 0) return
-  const encoded = encodeEvent(
-    {
-      id: uuidOfBytes(event.id),
-      class: event.class,
-      organisationId: event.organisationId,
-      projectId: event.projectId,
-      sourceId: event.sourceId,
-      sourceName: source.name,
-      verifiedWith: event.verifiedWith,
-      remoteIp: event.remoteIp,
-      headers: event.headers,
-    },
-    event.raw,
-  )
-  for (const [index, connection] of connections.entries()) {
-    const delivery = event.deliveries[index]
-    if (delivery === undefined) continue
-    const message = encodeDelivery(encoded, {
-      id: uuidOfBytes(delivery.id),
-      connectionId: connection.id,
-      destinationId: connection.destinationId,
-      partition: connection.partition,
-      maxAttempts: connection.maxAttempts,
-      leaseUntilMs: event.leaseUntilMs,
-    })
-    deps.publisher.publish(deliverySubject(connection.partition), message)
   }
 }

@@ -61,6 +61,11 @@ export function stored(response: IngestResponse, eventId: string): Answer {
   return { ...accepted(response, own, { 'postern-event-id': eventId }), outcome: 'stored' }
 }
 
+/** To its sender it is stored: the store that took it is as durable. */
+export function spooled(response: IngestResponse, eventId: string): Answer {
+  return { ...stored(response, eventId), outcome: 'spooled' }
+}
+
 export function duplicate(response: IngestResponse): Answer {
   return { ...accepted(response, '{"ok":true,"duplicate":true}', {}), outcome: 'duplicate' }
 }

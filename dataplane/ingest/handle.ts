@@ -139,7 +139,8 @@ async function reject(
     return
   }
   try {
-    await keepRejected(deps, received, reason)
+    const isKept = await keepRejected(deps, received, reason)
+    if (!isKept) deps.unstored.note(source, reason)
   } catch (err) {
     deps.unstored.note(source, reason)
     deps.log.warn({ err }, 'Cannot keep a rejected request')

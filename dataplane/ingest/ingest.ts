@@ -5,7 +5,13 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import { writeActivity, type SourceActivity } from '../../core/db/ingest-sources.ts'
-import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes.ts'
+import { ping } from '../../core/db/ping.ts'
+import {
+  forgetProcess,
+  PROCESS_LIVE_MS,
+  reportProcess,
+  type ProcessIdentity,
+} from '../../core/db/processes.ts'
 import { newId } from '../../core/ids.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { Plans } from '../../core/plans/plans.ts'
@@ -25,6 +31,8 @@ import { Rejections } from './rejections.ts'
 import { SecretUsage } from './secret-usage.ts'
 import { buildServer } from './server.ts'
 import { Sources } from './sources.ts'
+import type { SpoolSettings } from './spool.ts'
+import { openSpooling, runSpooling } from './spooling.ts'
 import { openStore, type Incoming, type StoreResult } from './store.ts'
 import { UnstoredRejections } from './unstored-rejections.ts'
 
@@ -59,20 +67,28 @@ export interface IngestDeps {
   /** Unique among running ingest processes; one that restarts takes its former self's place. */
   name: string
   registry: Registry
+  /** Where events go while PostgreSQL is away. Undefined: nowhere, they are answered 503. */
+  spool?: SpoolSettings | undefined
+}
+
+/** The ingest listener and what is asked of its process. */
+interface Ingest extends AsyncDisposable {
+  app: FastifyInstance
+  /** Rejects while it cannot accept. */
+  ready(): Promise<void>
 }
 
 /** The ingest listener, ready to listen, and what runs beside it. Disposing of it answers what it has accepted first. */
-export async function openIngest(
-  deps: IngestDeps,
-): Promise<AsyncDisposable & { app: FastifyInstance }> {
+export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const { db, nats, clock, log } = deps
   const stop = new AbortController()
   const processId = newId(clock.now())
-  const sources = new Sources(deps)
+  const spooling = deps.spool && openSpooling(deps, deps.spool)
+  const sources = new Sources({ ...deps, isAway: spooling?.isAway })
   const activity = new Activity(clock)
   const secretUsage = new SecretUsage({ db, nats, clock, log, processId })
   const unstored = new UnstoredRejections(db, clock)
-  const store = new Batcher<Incoming, StoreResult>(STORE, openStore(deps))
+  const store = new Batcher<Incoming, StoreResult>(STORE, openStore(deps, spooling?.outage))
   const publisher = new Publisher(nats)
   const notices = new EventNotices(nats)
   const limits = new IngestLimits({ nats, clock, log, processId })
@@ -90,11 +106,7 @@ export async function openIngest(
       unstored,
       bodies: new BodyReader(),
       keys: new KeyStore(deps.dispatcher),
-      handshakes: new Handshakes({
-        ...deps,
-        note: (source) => activity.noteHandshake(source.id),
-        forget: (source) => announceChanges(deps, [{ kind: 'source', id: source.id }]),
-      }),
+      handshakes: openHandshakes(deps, activity),
       secretUsage,
       noteEvent: (source) => activity.noteEvent(source.id),
       ingestUrl: deps.ingestUrl,
@@ -102,27 +114,30 @@ export async function openIngest(
     deps.trustedProxies,
   )
   countDropped(deps.registry, publisher)
-  const options = (name: string) => ({ signal: stop.signal, log, name })
   const feed = await followConfig({ db, nats, log, processId, signal: stop.signal }, (changes) =>
     sources.forget(changes),
   )
+  const gathered: Gathered = [activity, secretUsage, unstored]
   const identity = { id: processId, role: 'ingest', name: deps.name }
   await reportProcess(db, identity, clock.now())
-  const tasks = [
-    every(PROCESS_LIVE_MS / 5, options('presence'), () => reportProcess(db, identity, clock.now())),
-    every(ACTIVITY_MS, options('activity'), () => activity.flush(db)),
-    every(SECRET_USAGE_MS, options('secret usage'), () => secretUsage.flush()),
-    every(UNSTORED_MS, options('unstored rejections'), () => unstored.flush()),
-  ]
+  const tasks = reportOften(deps, { identity, gathered }, stop.signal)
+  if (spooling) {
+    const noteEvent = (sourceId: string): void => activity.noteEvent(sourceId)
+    const drainDeps = { ...deps, sources, publisher, notices, noteEvent }
+    tasks.push(runSpooling(spooling, drainDeps, stop.signal))
+  }
   return {
     app,
+    async ready() {
+      if (spooling?.spool.isUsable !== true) await ping(db)
+    },
     async [Symbol.asyncDispose]() {
       await app.close()
       await store.drain()
       stop.abort()
       await feed.done
       await Promise.all(tasks)
-      await signOff(deps, [activity, secretUsage, unstored], processId).catch((err: unknown) =>
+      await signOff(deps, gathered, processId).catch((err: unknown) =>
         log.warn({ err }, 'Cannot sign off'),
       )
       limits[Symbol.dispose]()
@@ -133,9 +148,35 @@ export async function openIngest(
   }
 }
 
+function openHandshakes(deps: IngestDeps, activity: Activity): Handshakes {
+  return new Handshakes({
+    ...deps,
+    note: (source) => activity.noteHandshake(source.id),
+    forget: (source) => announceChanges(deps, [{ kind: 'source', id: source.id }]),
+  })
+}
+
+/** What is gathered in memory and written now and then. */
+type Gathered = [Activity, SecretUsage, UnstoredRejections]
+
+function reportOften(
+  { db, clock, log }: IngestDeps,
+  { identity, gathered }: { identity: ProcessIdentity; gathered: Gathered },
+  signal: AbortSignal,
+): Promise<void>[] {
+  const [activity, secretUsage, unstored] = gathered
+  const options = (name: string) => ({ signal, log, name })
+  return [
+    every(PROCESS_LIVE_MS / 5, options('presence'), () => reportProcess(db, identity, clock.now())),
+    every(ACTIVITY_MS, options('activity'), () => activity.flush(db)),
+    every(SECRET_USAGE_MS, options('secret usage'), () => secretUsage.flush()),
+    every(UNSTORED_MS, options('unstored rejections'), () => unstored.flush()),
+  ]
+}
+
 async function signOff(
   { db }: IngestDeps,
-  [activity, secretUsage, unstored]: [Activity, SecretUsage, UnstoredRejections],
+  [activity, secretUsage, unstored]: Gathered,
   processId: string,
 ): Promise<void> {
   await activity.flush(db)

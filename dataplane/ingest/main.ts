@@ -5,7 +5,6 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { openClock } from '../../core/clock.ts'
 import { readConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
-import { ping } from '../../core/db/ping.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
@@ -15,6 +14,7 @@ import { readKeyring } from '../../core/secrets/sealed.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
 import { openIngest } from './ingest.ts'
+import { spoolSettings } from './spool.ts'
 
 const config = readConfig(process.env)
 const stop = new AbortController()
@@ -50,9 +50,10 @@ await using ingest = await openIngest({
   trustedProxies: config.TRUSTED_PROXIES,
   name: config.INSTANCE_NAME,
   registry,
+  spool: spoolSettings(config),
 })
 await ingest.app.listen({ host: '0.0.0.0', port: config.INGEST_PORT })
-await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ping(db) })
+await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ingest.ready() })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

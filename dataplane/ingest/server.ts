@@ -21,6 +21,8 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     clientErrorHandler: answerBrokenRequest,
+    // What arrives on an open connection while the process stops is still taken; its answer closes the connection.
+    return503OnClosing: false,
   })
   // Bodies are read by us: the limit is the source's, and no byte may change.
   app.removeAllContentTypeParsers()

@@ -70,6 +70,8 @@ export interface SourcesDeps {
   keyring: Keyring
   clock: Clock
   plans: Plans
+  /** Where a spool takes events meanwhile: whether PostgreSQL is known to be away. */
+  isAway?: (() => boolean) | undefined
 }
 
 /** Compiled sources by mask id, loaded when first asked for and kept until a change is heard of. */
@@ -79,6 +81,8 @@ export class Sources {
   readonly #masks = new Map<string, string>()
   readonly #loading = new Map<string, Promise<IngestSource | undefined>>()
   readonly #unknown = new Map<string, number>()
+  readonly #again = new Set<string>()
+  #isLoadingAgain = false
   /** Counts what was forgotten: a load that began before may hold the old state and is not kept. */
   #generation = 0
 
@@ -86,15 +90,20 @@ export class Sources {
     this.#deps = deps
   }
 
-  /** Undefined when no source has the mask id. Rejects while PostgreSQL is away and the source is not known. */
+  /**
+   * Undefined when no source has the mask id. Rejects while PostgreSQL is away and the source is not known. One that is
+   * known holds through an outage that is spooled, even when its plan has come to its term.
+   */
   get(maskId: string): IngestSource | undefined | Promise<IngestSource | undefined> {
     const known = this.#byMask.get(maskId)
-    if (known !== undefined && known.holdsUntilMs > this.#deps.clock.now()) return known
+    const isAway = this.#deps.isAway?.() === true
+    if (known !== undefined && (isAway || known.holdsUntilMs > this.#deps.clock.now())) return known
     if (!MASK_ID.test(maskId)) return undefined
     const unknownUntil = this.#unknown.get(maskId)
     if (unknownUntil !== undefined && unknownUntil > performance.now()) return undefined
     const underway = this.#loading.get(maskId)
     if (underway !== undefined) return underway
+    if (isAway) return Promise.reject(new Error('Cannot look a source up: PostgreSQL is away'))
     const loading = this.#load(maskId).finally(() => this.#loading.delete(maskId))
     this.#loading.set(maskId, loading)
     return loading
@@ -104,21 +113,43 @@ export class Sources {
     this.#generation++
     this.#unknown.clear()
     this.#loading.clear()
-    for (const { kind, id } of changes) {
-      if (kind === 'source') this.#drop(this.#masks.get(id))
-      else this.#dropWhere((source) => uses(source, kind, id))
-    }
+    const dropped = changes.flatMap(({ kind, id }) =>
+      kind === 'source'
+        ? this.#drop(this.#masks.get(id))
+        : this.#dropWhere((source) => uses(source, kind, id)),
+    )
+    if (this.#deps.isAway !== undefined) void this.#loadAgain(dropped)
   }
 
-  #drop(maskId: string | undefined): void {
+  /** Where a spool takes events, what was served before a change must be known when PostgreSQL goes away after it. */
+  async #loadAgain(maskIds: readonly string[]): Promise<void> {
+    for (const maskId of maskIds) this.#again.add(maskId)
+    if (this.#isLoadingAgain) return
+    this.#isLoadingAgain = true
+    for (const maskId of this.#again) {
+      this.#again.delete(maskId)
+      try {
+        await this.get(maskId)
+      } catch {
+        // The next request for it asks again, and hears what is wrong.
+      }
+    }
+    this.#isLoadingAgain = false
+  }
+
+  /** Returns what was dropped. */
+  #drop(maskId: string | undefined): string[] {
     const source = maskId === undefined ? undefined : this.#byMask.get(maskId)
-    if (maskId === undefined || source === undefined) return
+    if (maskId === undefined || source === undefined) return []
     this.#byMask.delete(maskId)
     this.#masks.delete(source.id)
+    return [maskId]
   }
 
-  #dropWhere(applies: (source: IngestSource) => boolean): void {
-    for (const [maskId, source] of this.#byMask) if (applies(source)) this.#drop(maskId)
+  #dropWhere(applies: (source: IngestSource) => boolean): string[] {
+    return [...this.#byMask].flatMap(([maskId, source]) =>
+      applies(source) ? this.#drop(maskId) : [],
+    )
   }
 
   async #load(maskId: string): Promise<IngestSource | undefined> {

@@ -6,29 +6,86 @@ import { storeEvents, type NewDelivery, type NewEvent } from '../../core/db/stor
 import { newIdBytes, uuidOfBytes } from '../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS, LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
+import type { Outage } from './outage.ts'
 
 /** An event to store. It gets its ids and its lease when its batch goes out, however long it waited for a lane. */
 export type Incoming = Omit<NewEvent, 'id' | 'leaseUntilMs' | 'deliveries'> & {
-  deliveries: readonly Omit<NewDelivery, 'id'>[]
+  deliveries: readonly Omit<IncomingDelivery, 'id'>[]
+  /** For the spool: what dispatching and counting need besides. */
+  sourceName: string
+  maskId: string
   /** Of its organisation at a moment, when that is hard-capped. */
   quotaAt: (nowMs: number) => Quota | null
 }
 
-type Stamped = NewEvent & { quota: Quota | null }
+type IncomingDelivery = NewDelivery & { partition: number }
 
-/** `failed` is an event that PostgreSQL refused by itself, after its neighbours were stored without it. */
-export type StoreResult = Stored | { kind: 'failed' }
+/** With its ids, its lease and its quota. */
+export type StampedEvent = Incoming & CountedEvent & { deliveries: readonly IncomingDelivery[] }
+
+/** An event as its statement takes it. */
+export type CountedEvent = NewEvent & { quota: Quota | null }
+
+/**
+ * `failed` is an event that PostgreSQL refused by itself, after its neighbours were stored without it, or that the
+ * spool did not take; `spooled` one that is to be stored when PostgreSQL is back.
+ */
+export type StoreResult = BatchResult | { kind: 'spooled'; id: Buffer }
+
+export type BatchResult = Stored | { kind: 'failed' }
+
+interface StoreDeps {
+  pool: Pool
+  clock: Clock
+  log: Logger
+}
 
 /** A statement that lost a deadlock is run again this often. */
 const TRIES = 4
 
-/** Makes the function that stores a batch. Throws only when PostgreSQL could not be reached or could not commit. */
-export function openStore(deps: {
-  pool: Pool
-  clock: Clock
-  log: Logger
-}): (events: Incoming[]) => Promise<StoreResult[]> {
-  const write = async (events: readonly Stamped[], nowMs: number): Promise<StoreResult[]> => {
+/**
+ * Makes the function that stores requests. Throws only when PostgreSQL could not be reached or could not commit, and
+ * there is no `outage` that takes them.
+ */
+export function openStore(
+  deps: StoreDeps,
+  outage?: Outage,
+): (events: Incoming[]) => Promise<StoreResult[]> {
+  const storeBatch = openBatchStore(deps)
+  const store = async (events: readonly StampedEvent[], nowMs: number): Promise<StoreResult[]> => {
+    const write = (): Promise<StoreResult[]> => storeBatch(events, nowMs)
+    return outage === undefined ? await write() : await outage.store(events, write)
+  }
+
+  return async (incoming) => {
+    const nowMs = deps.clock.now()
+    const events = stamp(incoming, nowMs)
+    const capped = events.filter((event) => event.quota !== null)
+    if (capped.length === 0 || capped.length === events.length) return await store(events, nowMs)
+    const free = events.filter((event) => event.quota === null)
+    const results = new Map<StampedEvent, StoreResult>()
+    for (const group of [free, capped]) {
+      // One group may be committed when the other fails: each event gets the answer that is true of it.
+      const stored = await store(group, nowMs).catch((err: unknown) => {
+        deps.log.warn({ err }, 'Cannot store a batch')
+        return group.map((): StoreResult => ({ kind: 'failed' }))
+      })
+      for (const [index, event] of group.entries()) {
+        results.set(event, stored[index] ?? { kind: 'failed' })
+      }
+    }
+    return events.map((event) => results.get(event) ?? { kind: 'failed' })
+  }
+}
+
+/**
+ * Makes the function that stores events all of which, or none, have a quota. Throws what PostgreSQL threw when it could
+ * not be reached or could not commit: some of them may be stored then.
+ */
+export function openBatchStore(
+  deps: StoreDeps,
+): (events: readonly CountedEvent[], nowMs: number) => Promise<BatchResult[]> {
+  const write = async (events: readonly CountedEvent[], nowMs: number): Promise<BatchResult[]> => {
     if (events.every((event) => event.quota === null)) {
       const stored = await storeEvents(deps.pool, events, { nowMs })
       return events.map((event) =>
@@ -38,7 +95,10 @@ export function openStore(deps: {
     return await storeCappedEvents(deps.pool, events.map(withQuota), nowMs)
   }
 
-  const storeBatch = async (events: readonly Stamped[], nowMs: number): Promise<StoreResult[]> => {
+  const storeBatch = async (
+    events: readonly CountedEvent[],
+    nowMs: number,
+  ): Promise<BatchResult[]> => {
     try {
       return await retried(() => write(events, nowMs))
     } catch (error) {
@@ -55,34 +115,14 @@ export function openStore(deps: {
       ]
     }
   }
-
-  return async (incoming) => {
-    const nowMs = deps.clock.now()
-    const events = stamp(incoming, nowMs)
-    const capped = events.filter((event) => event.quota !== null)
-    if (capped.length === 0 || capped.length === events.length)
-      return await storeBatch(events, nowMs)
-    const free = events.filter((event) => event.quota === null)
-    const results = new Map<Stamped, StoreResult>()
-    for (const group of [free, capped]) {
-      // One group may be committed when the other fails: each event gets the answer that is true of it.
-      const stored = await storeBatch(group, nowMs).catch((err: unknown) => {
-        deps.log.warn({ err }, 'Cannot store a batch')
-        return group.map((): StoreResult => ({ kind: 'failed' }))
-      })
-      for (const [index, event] of group.entries()) {
-        results.set(event, stored[index] ?? { kind: 'failed' })
-      }
-    }
-    return events.map((event) => results.get(event) ?? { kind: 'failed' })
-  }
+  return storeBatch
 }
 
 /**
  * Ids are made as late as can be: readers of new events allow them milliseconds between being made and being seen. A
  * delivery is counted in the window that its id's time is in.
  */
-function stamp(incoming: readonly Incoming[], nowMs: number): Stamped[] {
+function stamp(incoming: readonly Incoming[], nowMs: number): StampedEvent[] {
   return incoming.map((event) => ({
     ...event,
     id: newIdBytes(nowMs),
@@ -92,7 +132,7 @@ function stamp(incoming: readonly Incoming[], nowMs: number): Stamped[] {
   }))
 }
 
-function withQuota(event: Stamped): Stamped & { quota: Quota } {
+function withQuota(event: CountedEvent): CountedEvent & { quota: Quota } {
   if (event.quota === null) throw new Error('Cannot count an event without a quota')
   return { ...event, quota: event.quota }
 }

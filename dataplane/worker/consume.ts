@@ -1,16 +1,19 @@
-import { jetstream, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream'
+import type { JetStreamManager } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
+import type { Hold } from '../../core/db/partition-owners.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { decodeDelivery, type DeliveryMessage } from '../../core/stream/delivery-message.ts'
+import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
+import { ensureDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
 import { connectedMs, type NatsConnection } from '../../core/stream/nats.ts'
-import { DELIVERY_CONSUMER, DELIVERY_STREAM } from '../../core/stream/subjects.ts'
 import type { Results } from './results.ts'
 import { workOfMessage, type Work } from './work.ts'
 
-/** Messages the client asks for ahead. */
-const PULL_AHEAD = 1_000
+/** Messages asked for ahead over all partitions, and the least for one. */
+const PULL_AHEAD = 1_024
+const PULL_AHEAD_MIN = 16
 
 /** Work in memory past which no message is taken: lanes and writes catch up first. */
 const HELD_MAX = 8_192
@@ -21,76 +24,182 @@ const LEASE_REST_MS = 7_000
 /** The clocks of ingest, which dates messages, and of a worker may differ by this much. */
 const CLOCKS_MS = 1_000
 
-const PAUSE_MS = 5
-
 interface Lease {
   untilMs: number
   isOrphan: boolean
 }
 
-/** The messages of the work in hand by delivery id, each the newest one that names it. */
-export type InHand = Map<string, JsMsg>
-
 export interface ConsumeDeps {
   nats: NatsConnection
+  manager: JetStreamManager
   clock: Clock
   log: Logger
   results: Results
-  /** Kept from one consumption to the next. */
-  inHand: InHand
   /** Work in memory now. */
   held(): number
+  /** Under which a message of the partition is taken, until it is handed over; undefined when it is not this worker's. */
+  holdOf(partition: number): Hold | undefined
   admit(work: Work): void
   /** The body of an event that was too large for the message. */
   readBody(eventClass: number, eventId: string): Promise<Buffer | undefined>
 }
 
-/** Takes deliveries from the stream until aborted. */
-export async function consumeDeliveries(deps: ConsumeDeps, signal: AbortSignal): Promise<void> {
-  const consumer = await jetstream(deps.nats).consumers.get(DELIVERY_STREAM, DELIVERY_CONSUMER)
-  const messages = await consumer.consume({
-    max_messages: PULL_AHEAD,
-    abort_on_missing_resource: true,
-  })
-  const stop = (): void => messages.stop()
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  try {
-    await takeAll(deps, messages)
-  } finally {
-    signal.removeEventListener('abort', stop)
-    await messages.close()
-  }
-}
+/** Takes deliveries from the stream, for the partitions that this worker owns. */
+export class Consumption {
+  readonly #deps: ConsumeDeps
+  readonly #pulls = new Map<number, DeliveryPull>()
+  readonly #stopping = new Map<number, Promise<unknown>>()
+  readonly #completing = new Set<Promise<void>>()
+  #ahead = PULL_AHEAD
+  /** The messages of the work in hand by delivery id, each the newest one that names it. */
+  readonly #inHand = new Map<string, StreamMessage>()
 
-async function takeAll(deps: ConsumeDeps, messages: ConsumerMessages): Promise<void> {
-  for await (const message of messages) {
-    take(deps, message)
-    while (deps.held() + deps.results.backlog() > HELD_MAX) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  constructor(deps: ConsumeDeps) {
+    this.#deps = deps
+  }
+
+  /** To be called now and then: takes from these partitions and from no others. */
+  async look(holds: readonly Hold[]): Promise<void> {
+    const owned = new Set(holds.map(({ partition }) => partition))
+    const former = [...this.#pulls.keys()].filter((partition) => !owned.has(partition))
+    if (former.length > 0) await this.stop(former)
+    this.#ahead = Math.max(PULL_AHEAD_MIN, Math.floor(PULL_AHEAD / Math.max(1, owned.size)))
+    for (const partition of owned) {
+      const pull = this.#pulls.get(partition)
+      if (pull === undefined) this.#pulls.set(partition, this.#open(partition))
+      else pull.look()
+    }
+  }
+
+  /** Resolves when nothing more of them can come. */
+  async stop(partitions: Iterable<number>): Promise<void> {
+    const stopping: unknown[] = []
+    for (const partition of partitions) {
+      const pull = this.#pulls.get(partition)
+      if (pull !== undefined) this.#close(partition, pull)
+      stopping.push(this.#stopping.get(partition))
+    }
+    await Promise.all(stopping)
+    await Promise.all(this.#completing)
+  }
+
+  async stopAll(): Promise<void> {
+    await this.stop([...this.#pulls.keys()])
+  }
+
+  #close(partition: number, pull: DeliveryPull): void {
+    this.#pulls.delete(partition)
+    const stopping = pull
+      .stop()
+      .catch((err: unknown) => this.#deps.log.warn({ err, partition }, 'Cannot end a pull'))
+      .finally(() => {
+        if (this.#stopping.get(partition) === stopping) this.#stopping.delete(partition)
+      })
+    this.#stopping.set(partition, stopping)
+  }
+
+  #open(partition: number): DeliveryPull {
+    const { nats, results } = this.#deps
+    return new DeliveryPull({
+      nats,
+      partition,
+      ahead: () => this.#ahead,
+      mayAsk: () => this.#deps.held() + results.backlog() <= HELD_MAX,
+      take: (message) => this.#take(message, partition),
+      onMissing: () => void this.#restore(partition),
+    })
+  }
+
+  /** The server may have come back without its store. */
+  async #restore(partition: number): Promise<void> {
+    const { manager, log } = this.#deps
+    try {
+      await ensureDeliveryConsumer(manager, partition)
+      this.#pulls.get(partition)?.resume()
+    } catch (err) {
+      log.warn({ err, partition }, 'Cannot make a consumer')
+      // The next look opens it anew.
+      await this.stop([partition])
+    }
+  }
+
+  /**
+   * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments. It sends
+   * again what does not look redelivered: what is still in hand is passed over, what may be finished is claimed first.
+   */
+  #take(message: StreamMessage, partition: number): void {
+    const hold = this.#deps.holdOf(partition)
+    if (hold === undefined) {
+      message.nak()
+      return
+    }
+    const decoded = decode(this.#deps, message)
+    if (decoded === undefined) return
+    const { delivery, event } = decoded
+    if (message.redelivered) {
+      this.#inHand.delete(delivery.id)
+    } else if (this.#inHand.has(delivery.id)) {
+      this.#inHand.set(delivery.id, message)
+      return
+    }
+    const { clock, nats } = this.#deps
+    const leaseRestMs = delivery.leaseUntilMs - clock.now()
+    const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(nats) - CLOCKS_MS
+    const mustClaim = message.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
+    const taken = { message, decoded, hold }
+    if (!mustClaim && event.hasBody) this.#admit(taken, published(decoded))
+    else {
+      const completing = this.#complete(taken, mustClaim)
+      this.#completing.add(completing)
+      void completing.finally(() => this.#completing.delete(completing))
+    }
+  }
+
+  #admit({ message, decoded, hold }: Taken, lease: Lease): void {
+    const { id } = decoded.delivery
+    const takeNewest = (): StreamMessage => {
+      const newest = this.#inHand.get(id) ?? message
+      this.#inHand.delete(id)
+      return newest
+    }
+    this.#inHand.set(id, message)
+    const origin = { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }
+    this.#deps.admit(workOfMessage(decoded, { ...lease, hold }, origin))
+  }
+
+  /** The slow way in: a delivery that must be claimed first, or whose body is still in the row. */
+  async #complete({ message, decoded, hold }: Taken, mustClaim: boolean): Promise<void> {
+    const { results, log } = this.#deps
+    const { event, delivery } = decoded
+    try {
+      let lease = published(decoded)
+      if (mustClaim) {
+        const claimed = await results.claim({
+          class: event.class,
+          deliveryId: delivery.id,
+          leaseUntilMs: delivery.leaseUntilMs,
+          hold,
+        })
+        if (!claimed.isOurs) {
+          message.ack()
+          return
+        }
+        lease = claimed
+      }
+      const body = event.hasBody ? decoded.body : await this.#deps.readBody(event.class, event.id)
+      if (body === undefined) message.ack()
+      else this.#admit({ message, decoded: { ...decoded, body }, hold }, lease)
+    } catch (err) {
+      // Not acknowledged: the stream sends it again, or the sweeper finds the row.
+      log.warn({ err, deliveryId: delivery.id }, 'Cannot prepare a delivery')
     }
   }
 }
 
-/**
- * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments. It sends
- * again what does not look redelivered: what is still in hand is passed over, what may be finished is claimed first.
- */
-function take(deps: ConsumeDeps, message: JsMsg): void {
-  const decoded = decode(deps, message)
-  if (decoded === undefined) return
-  const { delivery, event } = decoded
-  if (message.redelivered) {
-    deps.inHand.delete(delivery.id)
-  } else if (deps.inHand.has(delivery.id)) {
-    deps.inHand.set(delivery.id, message)
-    return
-  }
-  const leaseRestMs = delivery.leaseUntilMs - deps.clock.now()
-  const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(deps.nats) - CLOCKS_MS
-  const mustClaim = message.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
-  if (!mustClaim && event.hasBody) admit(deps, message, decoded, published(decoded))
-  else void complete(deps, message, decoded, mustClaim)
+interface Taken {
+  message: StreamMessage
+  decoded: DeliveryMessage
+  hold: Hold
 }
 
 /** A message names the lease that it was published under. */
@@ -98,55 +207,11 @@ function published({ delivery }: DeliveryMessage): Lease {
   return { untilMs: delivery.leaseUntilMs, isOrphan: false }
 }
 
-function admit(deps: ConsumeDeps, message: JsMsg, decoded: DeliveryMessage, lease: Lease): void {
-  const { inHand } = deps
-  const { id } = decoded.delivery
-  const takeNewest = (): JsMsg => {
-    const newest = inHand.get(id) ?? message
-    inHand.delete(id)
-    return newest
-  }
-  inHand.set(id, message)
-  const origin = { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }
-  deps.admit(workOfMessage(decoded, lease, origin))
-}
-
-/** The slow way in: a delivery that must be claimed first, or whose body is still in the row. */
-async function complete(
-  deps: ConsumeDeps,
-  message: JsMsg,
-  decoded: DeliveryMessage,
-  mustClaim: boolean,
-): Promise<void> {
-  const { event, delivery } = decoded
-  try {
-    let lease = published(decoded)
-    if (mustClaim) {
-      const claimed = await deps.results.claim({
-        class: event.class,
-        deliveryId: delivery.id,
-        leaseUntilMs: delivery.leaseUntilMs,
-      })
-      if (!claimed.isOurs) {
-        message.ack()
-        return
-      }
-      lease = claimed
-    }
-    const body = event.hasBody ? decoded.body : await deps.readBody(event.class, event.id)
-    if (body === undefined) message.ack()
-    else admit(deps, message, { ...decoded, body }, lease)
-  } catch (err) {
-    // Not acknowledged: the stream sends it again, or the sweeper finds the row.
-    deps.log.warn({ err, deliveryId: delivery.id }, 'Cannot prepare a delivery')
-  }
-}
-
-function decode(deps: ConsumeDeps, message: JsMsg): DeliveryMessage | undefined {
+function decode({ log }: ConsumeDeps, message: StreamMessage): DeliveryMessage | undefined {
   try {
     return decodeDelivery(message.data)
   } catch (err) {
-    deps.log.error({ err, subject: message.subject }, 'Dropped a message that is not a delivery')
+    log.error({ err, subject: message.subject }, 'Dropped a message that is not a delivery')
     message.term()
     return undefined
   }

@@ -23,6 +23,8 @@ export interface DeliverDeps extends AttemptDeps {
   results: Results
   /** Hears what is being sent. */
   withdrawals: Withdrawals
+  /** What is being sent, until its result is written. */
+  underWay: Set<Work>
   /** The name that claimed rows carry. */
   workerName: string
   random: () => number
@@ -38,6 +40,7 @@ export async function deliver(
   destination: Destination,
 ): Promise<{ busyUntilMs: number | null }> {
   deps.withdrawals.begin(work.deliveryId)
+  deps.underWay.add(work)
   let marked: Promise<void> | undefined
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
@@ -48,7 +51,10 @@ export async function deliver(
   await marked
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
-  const result = resultOf(work, plan, { ...made, outcome: outcomeOf(plan) })
+  const result = {
+    ...resultOf(work, plan, { ...made, outcome: outcomeOf(plan) }),
+    claimedBy: deps.workerName,
+  }
   void record(deps, work, result)
   if (plan?.kind === 'gone') deps.disable(destination.id)
   return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
@@ -72,9 +78,11 @@ async function record(deps: DeliverDeps, work: Work, result: DeliveryResult): Pr
     },
     'Attempted a delivery',
   )
-  await deps.results.record(result)
+  const { isKept } = await deps.results.record(result)
   deps.withdrawals.end(work.deliveryId)
-  work.settle()
+  deps.underWay.delete(work)
+  if (isKept) work.settle()
+  else work.release()
 }
 
 function planAfter(
@@ -108,7 +116,7 @@ function resultOf(
   work: Work,
   plan: RetryPlan | undefined,
   attempt: DeliveryResult['attempt'],
-): DeliveryResult {
+): Omit<DeliveryResult, 'claimedBy'> {
   const isBusy = plan?.kind === 'busy'
   return {
     class: work.class,
@@ -119,6 +127,7 @@ function resultOf(
     connectionId: work.connectionId,
     destinationId: work.destinationId,
     partition: work.partition,
+    hold: work.isHandedOver ? null : work.hold,
     status: statusAfter(plan),
     attemptCount: work.attemptCount + (isBusy || isOutsideBudget(work) ? 0 : 1),
     throttledReason: isBusy ? 'destination_busy' : null,
@@ -153,10 +162,11 @@ function isOutsideBudget(work: Work): boolean {
 /** The row takes over from the message, which is then done: a death of this worker leaves a due row behind. */
 async function markLong(deps: DeliverDeps, work: Work, destination: Destination): Promise<void> {
   try {
-    await markInFlight(deps.pool, work, {
+    const isOurs = await markInFlight(deps.pool, work, {
       leaseUntilMs: deps.clock.now() + destination.timeoutMs + LEASE_MS,
       claimedBy: deps.workerName,
     })
+    if (!isOurs) return
     work.isWaiting = true
     work.settle()
   } catch (err) {

@@ -10,13 +10,14 @@ import { RetryPolicy } from '../../core/delivery/retry.ts'
 import { compileSigner, type Signer } from '../../core/delivery/signature.ts'
 import { checkUrl, type IsAllowed } from '../../core/egress/connect.ts'
 import { destinationPace, planPace } from '../../core/pacing/gcra.ts'
-import { entitlementsOf, type Plans } from '../../core/plans/plans.ts'
+import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
 import {
   openDestinationSecrets,
   StoredAuth,
   type DestinationSecrets,
 } from '../../core/secrets/destination-secrets.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
+import { partitionOf } from '../../core/stream/subjects.ts'
 import type { Pacer, Paced } from './pacer.ts'
 
 /** Where a destination's access tokens come from. */
@@ -29,6 +30,8 @@ export interface ClientCredentials {
 
 /** A destination compiled for sending: nothing is parsed, decrypted or looked up per attempt. */
 export interface Destination extends Paced {
+  /** Whose owner sends to it: another one after a change of plan. */
+  partition: number
   isEnabled: boolean
   url: string
   origin: string
@@ -86,6 +89,11 @@ export class Destinations {
     this.#loaded.delete(id)
   }
 
+  /** Another may send to them meanwhile: what they are paced by is read again. */
+  forgetAll(): void {
+    this.#loaded.clear()
+  }
+
   async #load(id: string): Promise<Destination | undefined> {
     const { db, keyring, plans, isAllowed, pacer } = this.#deps
     const row = await findDeliveryDestination(db, id)
@@ -114,7 +122,7 @@ function compileDestination(row: DestinationRow, deps: CompileDeps): Destination
   const url = new URL(row.url)
   const names = Object.keys(secrets.headers)
   const { current, previous } = secrets.signing
-  const plan = planPace(entitlementsOf(deps.plans, row.plan, row.overrides))
+  const entitlements = entitlementsOf(deps.plans, row.plan, row.overrides)
   return {
     id: row.id,
     organisationId: row.organisationId,
@@ -145,7 +153,8 @@ function compileDestination(row: DestinationRow, deps: CompileDeps): Destination
       row.rateLimit === null
         ? undefined
         : destinationPace(row.rateLimit, Period.parse(row.rateLimitPeriod)),
-    organisationPace: plan,
+    organisationPace: planPace(entitlements),
+    partition: partitionOf(row.organisationId, row.id, isPaced(entitlements)),
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
+import type { Hold } from '../../core/db/partition-owners.ts'
 import type { Parked } from '../../core/db/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Destination } from './destinations.ts'
 import type { Pacer } from './pacer.ts'
+import type { Standing } from './partitions.ts'
 import type { Withdrawals } from './withdrawals.ts'
 import { parkedOf, type Work } from './work.ts'
 
@@ -30,9 +32,20 @@ export interface LaneDeps {
   /** Attempts the work and records what came of it. Resolves with the time until which the destination is busy. */
   deliver(work: Work, destination: Destination): Promise<{ busyUntilMs: number | null }>
   withdrawals: Withdrawals
+  /** What is to become of work that was taken under a hold. */
+  standingOf(hold: Hold): Standing
   park(rows: Parked[]): Promise<void>
   cancel(work: Work): Promise<void>
-  claimParked(destinationId: string, limit: number): Promise<Work[]>
+  /** Nothing when the partition is not this worker's. */
+  claimParked(lane: LaneKey, limit: number): Promise<Work[]>
+  /** Hands parked rows over from one partition to that of the lane. */
+  moveParked(lane: LaneKey, from: number): Promise<void>
+}
+
+/** A destination and the partition whose owner sends to it. */
+export interface LaneKey {
+  destinationId: string
+  partition: number
 }
 
 /**
@@ -43,6 +56,7 @@ export interface LaneDeps {
  *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
  *             and each success doubles the concurrency up to the destination's own;
  *   disabled  all is parked until the destination is enabled.
+ * When a change of plan has moved the destination to another partition, all is parked for the owner of that one.
  * While rows are parked, new work goes behind them and the lane refills from PostgreSQL, oldest first.
  */
 export class Lane {
@@ -50,6 +64,10 @@ export class Lane {
   readonly #destinationId: string
   readonly #queue: Work[] = []
   #destination: Destination | undefined
+  /** The last known one of a destination that is gone. */
+  #partition: number
+  #isClosed = false
+  #isMoving = false
   #active = 0
   /** How many rows are being parked now, and whether PostgreSQL may hold some. */
   #parking = 0
@@ -70,15 +88,24 @@ export class Lane {
   #completedRecently = 0
   #completedBefore = 0
 
-  constructor(deps: LaneDeps, destinationId: string, destination: Destination | undefined) {
+  constructor(deps: LaneDeps, key: LaneKey, destination: Destination | undefined) {
     this.#deps = deps
-    this.#destinationId = destinationId
+    this.#destinationId = key.destinationId
     this.#destination = destination
+    this.#partition = destination?.partition ?? key.partition
+  }
+
+  get partition(): number {
+    return this.#partition
+  }
+
+  /** Nothing waits in memory or is on its way there or to PostgreSQL; attempts may be under way. */
+  get isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#parking === 0 && !this.#isRefilling && !this.#isMoving
   }
 
   get isIdle(): boolean {
-    const isEmpty = this.#queue.length === 0 && this.#active === 0 && this.#parking === 0
-    return isEmpty && !this.#hasParked && !this.#isRefilling && !this.#isBusy
+    return this.isEmpty && this.#active === 0 && !this.#hasParked && !this.#isBusy
   }
 
   get held(): number {
@@ -87,9 +114,16 @@ export class Lane {
 
   admit(work: Work): void {
     if (this.#isWithdrawn(work)) return
-    if (this.#destination === undefined || work.isOrphan) {
+    const standing = this.#deps.standingOf(work.hold)
+    if (this.#isClosed || standing === 'lost') {
+      work.release()
+    } else if (this.#destination === undefined || work.isOrphan) {
       void this.#deps.cancel(work)
-    } else if (!this.#destination.isEnabled) {
+    } else if (
+      standing === 'leaving' ||
+      !this.#destination.isEnabled ||
+      this.#destination.partition !== work.partition
+    ) {
       this.#park([work])
     } else if (!work.isWaiting && (this.#hasParked || this.#queue.length >= WINDOW)) {
       this.#park([work], this.#isPaced ? 'throttled' : 'pending')
@@ -110,15 +144,19 @@ export class Lane {
   /** The destination's settings changed; undefined when it was deleted. */
   configure(destination: Destination | undefined): void {
     const wasOff = this.#destination?.isEnabled !== true
+    const hasMoved = destination !== undefined && destination.partition !== this.#partition
     this.#destination = destination
-    if (destination === undefined || !destination.isEnabled) this.#parkAll('pending')
+    this.#partition = destination?.partition ?? this.#partition
+    if (destination?.isEnabled !== true || hasMoved) this.#parkAll('pending')
     else if (wasOff) this.#hasParked = true
     this.#pump()
   }
 
-  /** PostgreSQL holds rows for this lane. */
-  noteParked(): void {
-    this.#hasParked = true
+  /** PostgreSQL holds rows for this lane, the oldest of them in a partition. */
+  noteParked(partition: number): void {
+    if (this.#isClosed) return
+    if (partition !== this.#partition && this.#destination !== undefined) void this.#move(partition)
+    else this.#hasParked = true
     this.#pump()
   }
 
@@ -134,13 +172,16 @@ export class Lane {
     this.#pump()
   }
 
-  /** Gives back what has not been sent. */
-  release(): void {
-    for (const work of this.#queue.splice(0)) work.release()
+  /** Leaves what has not been sent to the next owner of its partition, by way of PostgreSQL. */
+  handOver(): void {
+    this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
   }
 
+  /** What comes from now on is given back, as is what has not been sent. */
   [Symbol.dispose](): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
+    for (const work of this.#queue.splice(0)) work.release()
   }
 
   /** What is withdrawn is not sent: whoever cancels a delivery writes so, an orphan is cancelled here. */
@@ -158,6 +199,8 @@ export class Lane {
   }
 
   #pump(): void {
+    if (this.#isClosed) return
+    this.#leaveOthers()
     const destination = this.#destination
     if (destination === undefined || !destination.isEnabled) {
       if (destination === undefined) this.#refill()
@@ -181,6 +224,16 @@ export class Lane {
       if (work !== undefined) void this.#send(work, destination)
     }
     this.#refill()
+  }
+
+  /** What this worker may not send: whoever has its partition now has it, or gets it. */
+  #leaveOthers(): void {
+    for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
+      const standing = this.#deps.standingOf(first.hold)
+      if (standing === 'held') return
+      if (standing === 'leaving') this.#parkAll('pending')
+      else this.#queue.shift()?.release()
+    }
   }
 
   /** Not parked either: that would take it from whoever has it now. */
@@ -243,14 +296,16 @@ export class Lane {
     this.#hasParked = true
     this.#parking += works.length
     const nowMs = this.#deps.clock.now()
+    const partition = this.#partition
     const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
-    const rows = works.map((work) =>
-      parkedOf(work, {
+    const rows = works.map((work) => ({
+      ...parkedOf(work, {
         status,
         throttledAtMs: status === 'throttled' ? (work.throttledAtMs ?? nowMs) : work.throttledAtMs,
         lastError,
       }),
-    )
+      partition,
+    }))
     void this.#deps.park(rows).then(() => {
       this.#parking -= works.length
       this.#parks++
@@ -281,11 +336,26 @@ export class Lane {
     return Math.min(REFILL_MAX, pace.count - this.#queue.length, speed)
   }
 
+  get #key(): LaneKey {
+    return { destinationId: this.#destinationId, partition: this.#partition }
+  }
+
+  async #move(from: number): Promise<void> {
+    if (this.#isMoving) return
+    this.#isMoving = true
+    try {
+      await this.#deps.moveParked(this.#key, from)
+    } catch (err) {
+      this.#deps.log.warn({ err }, 'Cannot move parked deliveries')
+    }
+    this.#isMoving = false
+  }
+
   async #claim(limit: number): Promise<void> {
     this.#isRefilling = true
     try {
       const parksBefore = this.#parks
-      const works = await this.#deps.claimParked(this.#destinationId, limit)
+      const works = await this.#deps.claimParked(this.#key, limit)
       if (works.length < limit && this.#parks === parksBefore) {
         this.#isDry = this.#parking > 0
         this.#hasParked = this.#isDry

@@ -1,12 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { Withdrawal } from '../../core/stream/withdrawals.ts'
 import type { Destinations } from './destinations.ts'
-import { Lane, type LaneDeps } from './lane.ts'
+import { Lane, type LaneDeps, type LaneKey } from './lane.ts'
 import type { Work } from './work.ts'
 
 const TICK_MS = 1_000
-const DRAIN_LOOK_MS = 20
 
 export interface LanesDeps extends LaneDeps {
   destinations: Destinations
@@ -18,7 +15,7 @@ export class Lanes {
   readonly #lanes = new Map<string, Promise<Lane>>()
   readonly #open = new Map<string, Lane>()
   readonly #ticker: NodeJS.Timeout
-  #arriving = 0
+  readonly #arriving = new Set<Work>()
 
   constructor(deps: LanesDeps) {
     this.#deps = deps
@@ -27,7 +24,7 @@ export class Lanes {
 
   /** Work in memory, on its way into a lane or in one. */
   get held(): number {
-    let held = this.#arriving
+    let held = this.#arriving.size
     for (const lane of this.#open.values()) held += lane.held
     return held
   }
@@ -38,20 +35,20 @@ export class Lanes {
       lane.admit(work)
       return
     }
-    this.#arriving++
-    this.#laneOf(work.destinationId)
+    this.#arriving.add(work)
+    this.#laneOf(work)
       .then((opened) => opened.admit(work))
       .catch((err: unknown) => {
         // Not settled: the stream sends it again, or its row becomes due.
         this.#deps.log.warn({ err }, 'Cannot open a lane')
       })
-      .finally(() => this.#arriving--)
+      .finally(() => this.#arriving.delete(work))
   }
 
-  /** PostgreSQL holds rows for this lane. */
-  async noteParked(destinationId: string): Promise<void> {
-    const lane = await this.#laneOf(destinationId)
-    lane.noteParked()
+  /** PostgreSQL holds rows for this lane, the oldest of them in this partition. */
+  async noteParked(key: LaneKey): Promise<void> {
+    const lane = await this.#laneOf(key)
+    lane.noteParked(key.partition)
   }
 
   /** Settings of the destination may have changed: its lane, if there is one, gets the present ones. */
@@ -72,14 +69,27 @@ export class Lanes {
   }
 
   async refreshAll(): Promise<void> {
+    this.#deps.destinations.forgetAll()
     for (const destinationId of this.#open.keys()) await this.refresh(destinationId)
   }
 
-  /** Waits until all in hand is sent, at most `maxMs`, and gives back what is left. */
-  async drain(maxMs: number): Promise<void> {
-    const endAt = performance.now() + maxMs
-    while (this.held > 0 && performance.now() < endAt) await sleep(DRAIN_LOOK_MS)
-    for (const lane of this.#open.values()) lane.release()
+  /** Parks all that has not been sent to destinations of these partitions. */
+  handOver(partitions: ReadonlySet<number>): void {
+    for (const lane of this.#lanesIn(partitions)) lane.handOver()
+  }
+
+  /** Nothing of these partitions is in memory, save attempts under way. */
+  areEmpty(partitions: ReadonlySet<number>): boolean {
+    const isArriving = [...this.#arriving].some(({ hold }) => partitions.has(hold.partition))
+    return !isArriving && this.#lanesIn(partitions).every((lane) => lane.isEmpty)
+  }
+
+  /** Another has them, or will: what these lanes know is not true any more. */
+  close(partitions: ReadonlySet<number>): void {
+    for (const [destinationId, lane] of this.#open) {
+      if (partitions.has(lane.partition)) this.#drop(destinationId, lane)
+    }
+    this.#deps.destinations.forgetAll()
   }
 
   [Symbol.dispose](): void {
@@ -87,11 +97,15 @@ export class Lanes {
     for (const lane of this.#open.values()) lane[Symbol.dispose]()
   }
 
-  #laneOf(destinationId: string): Promise<Lane> {
+  #lanesIn(partitions: ReadonlySet<number>): Lane[] {
+    return [...this.#open.values()].filter((lane) => partitions.has(lane.partition))
+  }
+
+  #laneOf({ destinationId, partition }: LaneKey): Promise<Lane> {
     const known = this.#lanes.get(destinationId)
     if (known !== undefined) return known
     const opening = this.#deps.destinations.get(destinationId).then((destination) => {
-      const lane = new Lane(this.#deps, destinationId, destination)
+      const lane = new Lane(this.#deps, { destinationId, partition }, destination)
       this.#open.set(destinationId, lane)
       return lane
     })
@@ -103,10 +117,13 @@ export class Lanes {
   #tick(): void {
     for (const [destinationId, lane] of this.#open) {
       lane.tick()
-      if (!lane.isIdle) continue
-      lane[Symbol.dispose]()
-      this.#open.delete(destinationId)
-      this.#lanes.delete(destinationId)
+      if (lane.isIdle) this.#drop(destinationId, lane)
     }
+  }
+
+  #drop(destinationId: string, lane: Lane): void {
+    lane[Symbol.dispose]()
+    this.#open.delete(destinationId)
+    this.#lanes.delete(destinationId)
   }
 }

@@ -36,7 +36,7 @@ const pool = openPool({
 await using db = openDb(pool)
 await using nats = await openNats(config.NATS_URL, 'worker', log)
 await ensureDeliveryStream(nats)
-await using _worker = await startWorker({
+await using worker = await startWorker({
   pool,
   db,
   nats,
@@ -49,7 +49,14 @@ await using _worker = await startWorker({
   random: Math.random,
   metrics: openMetrics(registry),
 })
-await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ping(db) })
+await using _ops = await openOps({
+  port: config.OPS_PORT,
+  registry,
+  ready: async () => {
+    await ping(db)
+    worker.checkReady()
+  },
+})
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

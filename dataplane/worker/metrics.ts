@@ -1,7 +1,9 @@
-import { Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 export interface WorkerMetrics {
   attempts: Histogram<'outcome'>
+  partitions: Gauge
+  handovers: Counter
 }
 
 /** Seconds: from a local endpoint to the longest timeout. */
@@ -14,6 +16,16 @@ export function openMetrics(registry: Registry): WorkerMetrics {
       help: 'Attempts by outcome: succeeded, failed, busy',
       labelNames: ['outcome'],
       buckets: ATTEMPT_BUCKETS,
+      registers: [registry],
+    }),
+    partitions: new Gauge({
+      name: 'postern_partitions_held',
+      help: 'Partitions that this worker owns',
+      registers: [registry],
+    }),
+    handovers: new Counter({
+      name: 'postern_partition_handovers_total',
+      help: 'Partitions that this worker handed over to another',
       registers: [registry],
     }),
   }

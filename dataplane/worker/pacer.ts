@@ -64,9 +64,9 @@ export class Pacer {
     return { count, nextMs }
   }
 
-  /** The state that a scope had when it was last written. */
+  /** The state that a scope had when it was last written, here or by another owner of its partition. */
   restore(scopeId: string, tatMs: number): void {
-    if (!this.#tats.has(scopeId)) this.#tats.set(scopeId, tatMs)
+    if (tatMs > (this.#tats.get(scopeId) ?? 0)) this.#tats.set(scopeId, tatMs)
   }
 
   /** What changed since the last call, to be written. */
@@ -77,6 +77,11 @@ export class Pacer {
     }))
     this.#changed.clear()
     return changed
+  }
+
+  /** What was taken could not be written. */
+  putBack(changed: readonly { scopeId: string }[]): void {
+    for (const { scopeId } of changed) this.#changed.add(scopeId)
   }
 
   #scope(scopeId: string, pace: Pace | undefined): PacedScope | undefined {

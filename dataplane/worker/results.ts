@@ -36,11 +36,14 @@ interface Claimed {
   isOrphan: boolean
 }
 
+type Cancelled = Parameters<typeof cancelDeliveries>[1][number]
+
 /** All that a worker writes, each kind in micro-batches of its own. */
 export interface Results {
-  record(result: DeliveryResult): Promise<unknown>
+  /** Whether it was written: not when its partition was lost. */
+  record(result: DeliveryResult): Promise<{ isKept: boolean }>
   park(row: Parked): Promise<unknown>
-  cancel(delivery: { class: number; deliveryId: string }): Promise<unknown>
+  cancel(delivery: Cancelled): Promise<unknown>
   /** Whether a delivery whose message came late or twice is still this worker's to make. */
   claim(delivery: LeasedDelivery): Promise<Claimed>
   /** Writes waiting to be made. */
@@ -62,21 +65,23 @@ export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Re
       }
     }
   }
-  const results = new Batcher<DeliveryResult, true>(OPTIONS, async (items) => {
-    await stubborn((tries) => recordResults(pool, items, tries))
-    return items.map(() => true)
+  const results = new Batcher<DeliveryResult, { isKept: boolean }>(OPTIONS, async (items) => {
+    let lost = new Set<string>()
+    await stubborn(async (tries) => {
+      lost = await recordResults(pool, items, tries)
+    })
+    if (lost.size > 0)
+      deps.log.warn({ count: lost.size }, 'Left results to who has their partition')
+    return items.map(({ deliveryId }) => ({ isKept: !lost.has(deliveryId) }))
   })
   const parked = new Batcher<Parked, true>(OPTIONS, async (rows) => {
     await stubborn((tries) => park(pool, rows, tries))
     return rows.map(() => true)
   })
-  const cancelled = new Batcher<{ class: number; deliveryId: string }, true>(
-    OPTIONS,
-    async (items) => {
-      await stubborn(() => cancelDeliveries(pool, items, clock.now()))
-      return items.map(() => true)
-    },
-  )
+  const cancelled = new Batcher<Cancelled, true>(OPTIONS, async (items) => {
+    await stubborn(() => cancelDeliveries(pool, items, clock.now()))
+    return items.map(() => true)
+  })
   const claims = new Batcher<LeasedDelivery, Claimed>(OPTIONS, async (items) => {
     let ours = new Map<string, { isOrphan: boolean }>()
     let untilMs = 0

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import type { Hold } from '../../core/db/partition-owners.ts'
 import type { ClaimedDelivery, Parked } from '../../core/db/waiting.ts'
 import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
 
@@ -15,7 +16,12 @@ export interface Work {
   organisationId: string
   projectId: string
   destinationId: string
+  /** Where it waits when it waits. */
   partition: number
+  /** Under which it was taken. */
+  hold: Hold
+  /** Its partition was handed over during the attempt: the claim on its waiting row keeps it. */
+  isHandedOver: boolean
   attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
   /** Attempts that counted, and all attempts, made before this one. */
   attemptCount: number
@@ -48,7 +54,7 @@ export interface Work {
 
 export function workOfMessage(
   message: DeliveryMessage,
-  lease: { untilMs: number; isOrphan: boolean },
+  lease: { untilMs: number; isOrphan: boolean; hold: Hold },
   origin: { ack(): void; nak(): void },
 ): Work {
   const { event, delivery, body } = message
@@ -61,7 +67,9 @@ export function workOfMessage(
     organisationId: event.organisationId,
     projectId: event.projectId,
     destinationId: delivery.destinationId,
-    partition: delivery.partition,
+    partition: lease.hold.partition,
+    hold: lease.hold,
+    isHandedOver: false,
     attemptTrigger: 'initial',
     attemptCount: 0,
     attemptNumber: 0,
@@ -85,11 +93,16 @@ export function workOfMessage(
   }
 }
 
-export function workOfClaim(claimed: ClaimedDelivery, leaseUntilMs: number): Work {
+export function workOfClaim(
+  claimed: ClaimedDelivery,
+  { hold, leaseUntilMs }: { hold: Hold; leaseUntilMs: number },
+): Work {
   const { event, ...delivery } = claimed
   const headers = Headers.parse(JSON.parse(event.headers))
   return {
     ...delivery,
+    hold,
+    isHandedOver: false,
     leaseUntilMs,
     isThrottleKept: delivery.throttledAtMs !== null,
     isWaiting: true,
@@ -111,6 +124,7 @@ export function parkedOf(
     projectId: work.projectId,
     destinationId: work.destinationId,
     partition: work.partition,
+    hold: work.hold,
     attemptTrigger: work.attemptTrigger,
     ...reason,
     ...(work.isThrottleKept && { throttledAtMs: null }),

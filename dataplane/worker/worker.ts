@@ -1,33 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import type { JetStreamManager } from '@nats-io/jetstream'
+
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import { disableDestination, writePacing } from '../../core/db/delivery-destinations.ts'
 import { findEventBody } from '../../core/db/event-bodies.ts'
+import { moveParked, parkedLanes } from '../../core/db/parked-lanes.ts'
+import type { Member } from '../../core/db/partition-owners.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes.ts'
-import { claimDue, claimParked, parkedLanes, releaseClaims } from '../../core/db/waiting.ts'
+import { claimParked } from '../../core/db/waiting.ts'
 import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
 import { newId } from '../../core/ids.ts'
-import { LEASE_MS, PARTITIONS } from '../../core/limits.ts'
+import { LEASE_MS } from '../../core/limits.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
-import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
+import { deliveryManager } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { WAITING_DUE } from '../../core/stream/subjects.ts'
 import { followWithdrawals } from '../../core/stream/withdrawals.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
-import { Ownership } from '../ownership.ts'
 import { AccessTokens } from './access-tokens.ts'
-import { consumeDeliveries, type InHand } from './consume.ts'
+import { Consumption } from './consume.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
 import { openDispatcher } from './dispatcher.ts'
+import { DueRows } from './due-rows.ts'
+import { handOver, HAND_OVER_MS } from './hand-over.ts'
+import type { LaneKey } from './lane.ts'
 import { Lanes } from './lanes.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { Pacer } from './pacer.ts'
+import { Partitions } from './partitions.ts'
 import { openResults } from './results.ts'
 import { startTester } from './test-delivery.ts'
 import { Withdrawals } from './withdrawals.ts'
@@ -35,19 +42,17 @@ import { workOfClaim, type Work } from './work.ts'
 
 /** How late a retry may be for want of a look. */
 const DUE_POLL_MS = 100
-const DUE_BATCH = 256
-
-/** Due rows are not taken while this much is in memory. */
-const HELD_MAX = 4_096
 
 /** Parked rows of a lane that is not open: after a restart, or when a destination is enabled. */
 const PARKED_SCAN_MS = 1_000
 const PACING_WRITE_MS = 1_000
 
-/** A worker that is told to stop finishes what it has in hand for this long, then gives the rest back. */
-const DRAIN_MS = 2_500
+/** Which partitions are to be taken from, and whether the stream forgot who asked. */
+const STREAM_LOOK_MS = 100
 
-const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, partition) => partition)
+/** A worker that is told to stop hands over, and writes what it has, for this long. */
+const STOP_MS = HAND_OVER_MS + 2_000
+const DRAIN_MS = 2_500
 
 export interface WorkerDeps {
   pool: Pool
@@ -64,20 +69,29 @@ export interface WorkerDeps {
   metrics: WorkerMetrics
 }
 
+export interface Worker extends AsyncDisposable {
+  /** The partitions that it owns now. */
+  partitions(): number[]
+  /** Throws while it could own none. */
+  checkReady(): void
+}
+
 /**
- * Sends deliveries: new ones from the stream, waiting ones from PostgreSQL, each through its destination's lane. One
- * worker holds all partitions; another stands by for its lease.
+ * Sends deliveries: new ones from the stream, waiting ones from PostgreSQL, each through its destination's lane. The
+ * workers that live share the partitions; what moves to another one is handed over.
  */
-export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, db, nats, clock, log, name } = deps
   const stop = new AbortController()
   const { signal } = stop
-  const results = openResults({ pool, clock, log })
-  const { lanes, pacer, tester, withdrawals, close } = openLanes(deps, results)
-  const ownership = new Ownership({ db, clock, log, lease: 'worker', holder: name })
-  const inHand: InHand = new Map()
-
   const identity = { id: newId(clock.now()), role: 'worker', name }
+  const results = openResults({ pool, clock, log })
+  const { running, partitions, consumption, due, writePace, findParked } = openPartitions(
+    { ...deps, manager: await deliveryManager(nats) },
+    results,
+    { name, processId: identity.id },
+  )
+  const { lanes, tester, withdrawals } = running
   const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
     refresh(lanes, log, changes),
   )
@@ -87,67 +101,121 @@ export async function startWorker(deps: WorkerDeps): Promise<AsyncDisposable> {
     return underWay
   })
   await reportProcess(db, identity, clock.now())
-  const whileHeld = (ms: number, task: string, act: () => Promise<unknown>): Promise<void> =>
-    every(ms, { signal, log, name: task }, async () => {
-      if (ownership.isHeld) await act()
-    })
-  const takeDue = async (): Promise<void> => {
-    for (let taken = DUE_BATCH; taken === DUE_BATCH && lanes.held + results.backlog() < HELD_MAX;) {
-      const nowMs = clock.now()
-      const claim = { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: DUE_BATCH, claimedBy: name }
-      const claimed = await claimDue(pool, ALL_PARTITIONS, claim)
-      for (const one of claimed) lanes.admit(workOfClaim(one, claim.leaseUntilMs))
-      taken = claimed.length
-    }
-  }
+  partitions.start()
   const nudges = nats.subscribe(WAITING_DUE, {
     callback: () => {
-      if (ownership.isHeld) takeDue().catch((err: unknown) => log.warn({ err }, 'Cannot take due'))
+      due.take().catch((err: unknown) => log.warn({ err }, 'Cannot take due'))
     },
   })
+  const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
+    every(ms, { signal, log, name: task }, act)
   const tasks = [
     feed.done,
-    every(PROCESS_LIVE_MS / 5, { signal, log, name: 'presence' }, () =>
-      reportProcess(db, identity, clock.now()),
-    ),
-    whileHeld(DUE_POLL_MS, 'due', takeDue),
-    whileHeld(PARKED_SCAN_MS, 'parked', async () => {
-      for (const destinationId of await parkedLanes(pool)) await lanes.noteParked(destinationId)
-    }),
-    whileHeld(PACING_WRITE_MS, 'pacing', () => writePacing(db, pacer.takeChanged())),
-    whileHeld(PACING_WRITE_MS / 10, 'stream', () =>
-      consumeWhileHeld(deps, { lanes, results, ownership, inHand, signal }),
-    ),
+    repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity, clock.now())),
+    repeat(DUE_POLL_MS, 'due', () => due.take()),
+    repeat(PARKED_SCAN_MS, 'parked', findParked),
+    repeat(PACING_WRITE_MS, 'pacing', writePace),
+    repeat(STREAM_LOOK_MS, 'stream', () => consumption.look(partitions.holds())),
   ]
   return {
+    partitions: () => partitions.holds().map(({ partition }) => partition),
+    checkReady() {
+      if (!partitions.isCurrent) throw new Error('Cannot hold partitions')
+    },
     async [Symbol.asyncDispose]() {
       nudges.unsubscribe()
+      await Promise.all([partitions.stop(STOP_MS), tester.drain(DRAIN_MS)])
       stop.abort()
       await Promise.all(tasks)
-      await Promise.all([lanes.drain(DRAIN_MS), tester.drain(DRAIN_MS)])
+      await Promise.race([consumption.stopAll(), sleep(DRAIN_MS)])
       // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
       await Promise.race([results.drain(), sleep(DRAIN_MS)])
-      await giveBack(deps, pacer, identity.id).catch((err: unknown) =>
-        log.warn({ err }, 'Cannot give back'),
-      )
       lanes[Symbol.dispose]()
-      await close()
-      await ownership[Symbol.asyncDispose]()
+      await forgetProcess(db, identity.id).catch((err: unknown) =>
+        log.warn({ err }, 'Cannot take leave'),
+      )
+      await running.close()
     },
   }
 }
 
-async function giveBack(
-  { pool, db, clock, name }: WorkerDeps,
-  pacer: Pacer,
-  processId: string,
-): Promise<void> {
-  await writePacing(db, pacer.takeChanged())
-  await releaseClaims(pool, name, clock.now())
-  await forgetProcess(db, processId)
+/** All that is done for the partitions, from when one is taken until it is handed over. */
+function openPartitions(
+  deps: WorkerDeps & { manager: JetStreamManager },
+  results: DeliverDeps['results'],
+  member: Member,
+) {
+  const { pool, db, nats, clock, log, metrics } = deps
+  const running = openLanes(deps, results, {
+    standingOf: (hold) => partitions.standingOf(hold),
+    holdOf: (partition) => partitions.holdOf(partition),
+  })
+  const { lanes } = running
+  const consumption = new Consumption({
+    nats,
+    manager: deps.manager,
+    clock,
+    log,
+    results,
+    held: () => lanes.held,
+    holdOf: (partition) => partitions.takenHoldOf(partition),
+    admit: (work) => lanes.admit(work),
+    readBody: (eventClass, eventId) => findEventBody(db, eventClass, eventId),
+  })
+  const due = new DueRows({ ...deps, lanes, results, holds: () => partitions.holds() })
+  const findParked = async (): Promise<void> => {
+    const owned = partitions.holds().map(({ partition }) => partition)
+    if (owned.length === 0) return
+    for (const lane of await parkedLanes(pool, owned)) await lanes.noteParked(lane)
+  }
+  const writePace = pacingWriter(db, running.pacer)
+  const handOverDeps = {
+    pool,
+    clock,
+    name: member.name,
+    lanes,
+    consumption,
+    due,
+    underWay: running.underWay,
+    writePacing: writePace,
+  }
+  const partitions: Partitions = new Partitions(
+    { pool, db, nats, clock, log, metrics, member },
+    {
+      took: () => {
+        const looks = [consumption.look(partitions.holds()), due.take(), findParked()]
+        Promise.all(looks).catch((err: unknown) => log.warn({ err }, 'Cannot take over'))
+      },
+      handOver: async (holds) => await handOver(handOverDeps, holds),
+      lost: (gone) => lanes.close(gone),
+    },
+  )
+  return { running, partitions, consumption, due, writePace, findParked }
 }
 
-function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
+/** Writes what changed, one write after the other: who waits for it knows that all before it is written. */
+function pacingWriter(db: Db, pacer: Pacer): () => Promise<void> {
+  let writing = Promise.resolve()
+  const write = async (): Promise<void> => {
+    const changed = pacer.takeChanged()
+    try {
+      await writePacing(db, changed)
+    } catch (error) {
+      pacer.putBack(changed)
+      throw error
+    }
+  }
+  return async () => {
+    writing = writing.then(write, write)
+    await writing
+  }
+}
+
+function openLanes(
+  deps: WorkerDeps,
+  results: DeliverDeps['results'],
+  owned: Pick<Partitions, 'standingOf' | 'holdOf'>,
+) {
   const { pool, db, clock, log, name, isAllowed } = deps
   const pacer = new Pacer()
   const dispatcher = openDispatcher(guardedLookup(isAllowed))
@@ -158,6 +226,7 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
   }
   const lines = withoutRedaction(log)
   const withdrawals = new Withdrawals(clock)
+  const underWay = new Set<Work>()
   const deliverDeps: DeliverDeps = {
     pool,
     clock,
@@ -167,6 +236,7 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
     tokens,
     results,
     withdrawals,
+    underWay,
     workerName: name,
     random: deps.random,
     disable: (destinationId) => {
@@ -174,11 +244,19 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
     },
     count: (outcome, durationMs) => deps.metrics.attempts.observe({ outcome }, durationMs / 1_000),
   }
-  const claim = async (destinationId: string, limit: number): Promise<Work[]> => {
+  const claim = async (lane: LaneKey, limit: number): Promise<Work[]> => {
+    const hold = owned.holdOf(lane.partition)
+    if (hold === undefined) return []
     const nowMs = clock.now()
     const options = { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit, claimedBy: name }
-    const claimed = await claimParked(pool, destinationId, options)
-    return claimed.map((one) => workOfClaim(one, options.leaseUntilMs))
+    const claimed = await claimParked(pool, { destinationId: lane.destinationId, hold }, options)
+    return claimed.map((one) => workOfClaim(one, { hold, leaseUntilMs: options.leaseUntilMs }))
+  }
+  const move = async (lane: LaneKey, from: number): Promise<void> => {
+    for (let hasMore = true; hasMore;) {
+      const hold = owned.holdOf(from)
+      hasMore = hold !== undefined && (await moveParked(pool, lane, hold))
+    }
   }
   const lanes = new Lanes({
     clock,
@@ -187,6 +265,7 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
     destinations: new Destinations({ ...deps, pacer }),
     deliver: (work, destination) => deliver(deliverDeps, work, destination),
     withdrawals,
+    standingOf: owned.standingOf,
     park: async (rows) => {
       await Promise.all(rows.map((row) => results.park(row)))
     },
@@ -195,9 +274,10 @@ function openLanes(deps: WorkerDeps, results: DeliverDeps['results']) {
       work.settle()
     },
     claimParked: claim,
+    moveParked: move,
   })
   const tester = startTester({ ...deps, lines, dispatcher, tokens })
-  return { lanes, pacer, tester, withdrawals, close: () => dispatcher.agent.close() }
+  return { lanes, pacer, tester, withdrawals, underWay, close: () => dispatcher.agent.close() }
 }
 
 async function refresh(lanes: Lanes, log: Logger, changes: readonly ConfigChange[]): Promise<void> {
@@ -206,42 +286,5 @@ async function refresh(lanes: Lanes, log: Logger, changes: readonly ConfigChange
     for (const { kind, id } of changes) if (kind === 'destination') await lanes.refresh(id)
   } catch (err) {
     log.warn({ err }, 'Cannot read changed destinations')
-  }
-}
-
-/** Takes messages until the lease is lost or the worker stops. */
-async function consumeWhileHeld(
-  deps: WorkerDeps,
-  running: {
-    lanes: Lanes
-    results: DeliverDeps['results']
-    ownership: Ownership
-    inHand: InHand
-    signal: AbortSignal
-  },
-): Promise<void> {
-  const { lanes, results, ownership, inHand, signal } = running
-  const lost = new AbortController()
-  const watch = setInterval(() => {
-    if (!ownership.isHeld) lost.abort()
-  }, 100)
-  try {
-    // The server may have come back without its store.
-    await ensureDeliveryStream(deps.nats)
-    await consumeDeliveries(
-      {
-        nats: deps.nats,
-        clock: deps.clock,
-        log: deps.log,
-        results,
-        inHand,
-        held: () => lanes.held,
-        admit: (work) => lanes.admit(work),
-        readBody: (eventClass, eventId) => findEventBody(deps.db, eventClass, eventId),
-      },
-      AbortSignal.any([signal, lost.signal]),
-    )
-  } finally {
-    clearInterval(watch)
   }
 }

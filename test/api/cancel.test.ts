@@ -37,6 +37,10 @@ async function expectCancelled(relay: Relay, eventId: string): Promise<string> {
   expect(body).toMatchObject(expected)
   expect(status).toBe(202)
   expect(await relay.get(`/v1/deliveries/${id}`)).toMatchObject(expected)
+  const listed = await relay.get(`/v1/deliveries?status=cancelled&eventId=${eventId}`)
+  const newest = await relay.get('/v1/deliveries?status=cancelled&limit=100')
+  for (const { data } of [listed, newest])
+    expect(data).toContainEqual(expect.objectContaining({ id }))
   return id
 }
 

@@ -208,7 +208,7 @@ function expectedOf(all: readonly Kept[]): Record<string, string[]> {
       .filter(({ status }) => statuses.includes(status))
       .map(({ seeded }) => uuid('dlv', seeded.deliveryIds.at(-1) ?? ''))
   const failed = [
-    ...lastOf(['failed']),
+    ...lastOf(['failed', 'cancelled']),
     ...staying.flatMap(({ seeded }) =>
       seeded.deliveryIds.slice(0, -1).map((id) => uuid('dlv', id)),
     ),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import type { Hold } from '../../core/db/partition-owners.ts'
 import { recordResults, type DeliveryResult } from '../../core/db/record-results.ts'
 import { FOLD_BATCH, foldDeliveries, foldEvents } from '../../core/db/rollups.ts'
 import { park } from '../../core/db/waiting.ts'
@@ -254,6 +255,7 @@ test('a delivery that is parked again and again is throttled once', async () => 
   const result = await resultOf(tenant, {})
   const row = {
     ...result,
+    hold: await holdOf(0),
     attemptTrigger: 'initial' as const,
     status: 'throttled' as const,
     throttledAtMs: relay.clock.now(),
@@ -287,6 +289,15 @@ test('deliveries of a test are outside the statistics', async () => {
   expect(await total(tenant)).toEqual(NOTHING)
 })
 
+/** As the owner of the partition has it. */
+async function holdOf(partition: number): Promise<Hold> {
+  const { rows } = await sql<Hold>`
+    select partition, epoch from partition_owner where partition = ${partition}`.execute(relay.db)
+  const [hold] = rows
+  if (hold === undefined) throw new Error('No such partition')
+  return hold
+}
+
 /** The result of a delivery that is stored and waits for it: a success unless said otherwise. */
 async function resultOf(tenant: Tenant, given: Partial<DeliveryResult>): Promise<DeliveryResult> {
   const { source, destination, connection } = await relay.route({ key: tenant.key })
@@ -309,6 +320,8 @@ async function resultOf(tenant: Tenant, given: Partial<DeliveryResult>): Promise
     connectionId: uuid('con', connection.id),
     destinationId: uuid('dst', destination.id),
     partition: 0,
+    hold: await holdOf(0),
+    claimedBy: 'worker',
     status: 'succeeded',
     attemptCount: 1,
     throttledReason: given.status === 'throttled' ? 'destination_busy' : null,

@@ -78,8 +78,10 @@ test.each(WAITING)('%s is cancelled when its connection is deleted', async (_nam
   const { route, eventId } = await make()
   const before = route.endpoint.arrivals.length
   await remove(`/v1/connections/${route.connection.id}`)
-  await relay.reaches(eventId, { status: 'cancelled', nextAttemptAt: null })
+  const { id } = await relay.reaches(eventId, { status: 'cancelled', nextAttemptAt: null })
   await expectQuiet(route, before)
+  const { data } = await relay.get('/v1/deliveries?status=cancelled&limit=100')
+  expect(data).toContainEqual(expect.objectContaining({ id }))
 })
 
 test.each(WAITING)('%s is cancelled when its destination is deleted', async (_name, make) => {

@@ -4,6 +4,7 @@ import type { Sent } from './load.ts'
 /** What became of a load, end to end. */
 export interface Account {
   sent: number
+  /** Answered with a 200: stored now, or before. */
   accepted: number
   refused: number
   unanswered: number
@@ -21,7 +22,7 @@ export function accountOf(
   sent: readonly Sent[],
   arrivals: ReadonlyMap<number, readonly Arrival[]>,
 ): Account {
-  const accepted = sent.filter(({ answer }) => answer.kind === 'accepted')
+  const accepted = sent.filter(isAccepted)
   const waits = accepted.map(
     ({ number, sentAtMs }) => (arrivals.get(number)?.[0]?.atMs ?? Number.NaN) - sentAtMs,
   )
@@ -34,9 +35,13 @@ export function accountOf(
     unanswered: sent.filter(({ answer }) => answer.kind === 'unanswered').length,
     delivered: arrivals.size,
     duplicated: total - arrivals.size,
-    lost: accepted.length - arrived.length,
+    lost: new Set(accepted.map(({ number }) => number)).difference(arrivals).size,
     longestMs: Math.round(arrived.reduce((longest, wait) => Math.max(longest, wait), 0)),
   }
+}
+
+export function isAccepted({ answer }: Sent): boolean {
+  return answer.kind === 'accepted' || answer.kind === 'duplicate'
 }
 
 /** Printed by every test: what a run showed is worth more than that it passed. */

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commitTime } from './commit-time.ts'
 import { startLoad } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
-import { openRoute, settle } from './route.ts'
+import { openRoute } from './route.ts'
+import { settle } from './settle.ts'
 import { until } from './until.ts'
 
 const PER_SECOND = 1_000

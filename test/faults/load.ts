@@ -6,14 +6,16 @@ import { z } from 'zod'
 
 import { until } from './until.ts'
 
-/** What became of one request at ingest. `unanswered` may have been stored or not. */
+/** What became of one request at ingest. `unanswered` may have been stored or not; `duplicate` is a 200 too. */
 type Answer =
   | { kind: 'accepted'; eventId: string }
+  | { kind: 'duplicate' }
   | { kind: 'refused'; status: number; retryAfter: string | null }
   | { kind: 'unanswered'; error: string }
 
 /** Times are on the monotonic clock. */
 export interface Sent {
+  /** Of the event: a repeated request has the number of the first. */
   number: number
   sentAtMs: number
   answeredAtMs: number
@@ -32,6 +34,8 @@ export interface LoadOptions {
   secret: string
   perSecond: number
   requestOf?: (number: number) => NumberedRequest
+  /** The event that a request sends, by how many requests there were: itself, unless an earlier one is repeated. */
+  eventOf?: (count: number) => number
 }
 
 /** A load that runs. Open loop: it sends on time, whatever the answers do. */
@@ -50,7 +54,10 @@ const REACH_MS = 120_000
 /** A sender gives up then, as providers do. */
 const ANSWER_MS = 10_000
 const PADDING = 'x'.repeat(1_000)
-const Accepted = z.object({ ok: z.literal(true), eventId: z.string() })
+const Accepted = z.union([
+  z.object({ ok: z.literal(true), eventId: z.string() }),
+  z.object({ ok: z.literal(true), duplicate: z.literal(true) }),
+])
 
 interface State {
   isStopped: boolean
@@ -89,11 +96,12 @@ export function numbered(number: number): NumberedRequest {
 
 async function run(options: LoadOptions, state: State): Promise<readonly Sent[]> {
   const { ingestUrl, secret, perSecond, requestOf = numbered } = options
+  const { eventOf = (count) => count } = options
   const { origin, pathname } = new URL(ingestUrl)
   await using stack = new AsyncDisposableStack()
   const pool = stack.adopt(new Pool(origin, { connections: CONNECTIONS }), (one) => one.destroy())
   const sendNext = async (): Promise<Sent> => {
-    const number = state.sending.length + 1
+    const number = eventOf(state.sending.length + 1)
     const sent = await send(pool, pathname, number, signed(requestOf(number), secret))
     if (sent.answer.kind === 'accepted') state.acceptedSentAtMs = sent.sentAtMs
     return sent
@@ -138,7 +146,10 @@ async function ask(
     })
     const text = await body.text()
     if (statusCode === 200) {
-      return { kind: 'accepted', eventId: Accepted.parse(JSON.parse(text)).eventId }
+      const accepted = Accepted.parse(JSON.parse(text))
+      return 'eventId' in accepted
+        ? { kind: 'accepted', eventId: accepted.eventId }
+        : { kind: 'duplicate' }
     }
     const retryAfter = headers['retry-after']
     return {

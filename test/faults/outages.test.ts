@@ -9,7 +9,8 @@ import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
 import { accountOf } from './account.ts'
 import { startLoad, type Load } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
-import { openRoute, settle } from './route.ts'
+import { openRoute } from './route.ts'
+import { settle } from './settle.ts'
 
 const PER_SECOND = 500
 const AWAY_SECONDS = 10

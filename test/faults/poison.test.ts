@@ -3,7 +3,8 @@ import { z } from 'zod'
 
 import { numbered, startLoad, type NumberedRequest, type Sent } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
-import { openRoute, settle } from './route.ts'
+import { openRoute } from './route.ts'
+import { settle } from './settle.ts'
 
 const PER_SECOND = 500
 const SECONDS = 6
@@ -107,7 +108,7 @@ function requestOf(number: number): NumberedRequest {
 
 function statusOf({ answer }: Sent): number | undefined {
   if (answer.kind === 'unanswered') return undefined
-  return answer.kind === 'accepted' ? 200 : answer.status
+  return answer.kind === 'refused' ? answer.status : 200
 }
 
 function eventIdOf({ answer }: Sent): string | undefined {

@@ -25,7 +25,13 @@ const Told = z.object({
   pid: z.number(),
 })
 
-type RoleName = 'api' | 'ingest' | 'worker' | 'housekeeper'
+const ROLES = ['ingest', 'worker', 'housekeeper', 'api'] as const
+const SERVERS = ['postgres', 'nats'] as const
+export const PARTS = [...ROLES, ...SERVERS] as const
+
+type RoleName = (typeof ROLES)[number]
+type ServerName = (typeof SERVERS)[number]
+export type Part = (typeof PARTS)[number]
 
 /** An installation started with `node standalone/main.ts` on ports of its own; its processes may be killed. */
 export interface Relay extends AsyncDisposable {
@@ -35,7 +41,7 @@ export interface Relay extends AsyncDisposable {
   natsUrl: string
   /** The pid of the process that runs now. Throws while there is none. */
   role(name: RoleName): number
-  server(name: 'postgres' | 'nats'): number
+  server(name: ServerName): number
   /** Parsed JSON of a 2xx. Throws on any other answer. */
   api(method: string, path: string, body?: unknown): Promise<unknown>
   query(sql: string, values: readonly unknown[]): Promise<unknown[]>
@@ -44,6 +50,10 @@ export interface Relay extends AsyncDisposable {
   startStandBy(): AsyncDisposable
   /** Starts the supervisor again on the same data and ports, after it was killed. */
   startAgain(): Promise<void>
+}
+
+export function isRole(part: Part): part is RoleName {
+  return part !== 'postgres' && part !== 'nats'
 }
 
 /** `env` is added to the settings: DATABASE_URL and NATS_URL replace the embedded servers. */
@@ -144,7 +154,7 @@ function parentOf(pid: number): number {
   return Number(fields?.split(' ')[1])
 }
 
-function serverOf(dataDir: string, name: 'postgres' | 'nats'): number {
+function serverOf(dataDir: string, name: ServerName): number {
   const file = name === 'postgres' ? 'postgres/data/postmaster.pid' : 'nats/nats.pid'
   const pid = Number.parseInt(readFileSync(join(dataDir, file), 'utf8'), 10)
   if (!commandOf(pid).includes(dataDir)) throw new Error(`No ${name} runs in ${dataDir}`)

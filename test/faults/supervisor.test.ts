@@ -4,7 +4,8 @@ import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import { isGone } from '../../standalone/os-process.ts'
 import { startLoad } from './load.ts'
 import { startRelay } from './relay.ts'
-import { openRoute, settle } from './route.ts'
+import { openRoute } from './route.ts'
+import { settle } from './settle.ts'
 
 const PER_SECOND = 1_000
 const BACK_MS = 30_000

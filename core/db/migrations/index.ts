@@ -9,6 +9,10 @@ import { up as statistics } from './0006-statistics.ts'
 import { up as eventPosition } from './0007-event-position.ts'
 import { up as operations } from './0008-operations.ts'
 import { up as retention } from './0009-retention.ts'
+import { up as partitionOwners } from './0010-partition-owners.ts'
+import { up as failingDestinations } from './0011-failing-destinations.ts'
+import { up as spool } from './0012-spool.ts'
+import { up as cancelledDeliveries } from './0013-cancelled-deliveries.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -21,4 +25,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0007-event-position': { up: eventPosition },
   '0008-operations': { up: operations },
   '0009-retention': { up: retention },
+  '0010-partition-owners': { up: partitionOwners },
+  '0011-failing-destinations': { up: failingDestinations },
+  '0012-spool': { up: spool },
+  '0013-cancelled-deliveries': { up: cancelledDeliveries },
 }

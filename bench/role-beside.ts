@@ -1,0 +1,68 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { freePort } from '../standalone/ports.ts'
+import type { Installation } from './installation.ts'
+
+const PARENT_WATCH = import.meta.resolve('../standalone/parent-watch.ts')
+const READY_MS = 30_000
+const LOOK_MS = 50
+
+/** One more process of a role, beside the supervisor's. */
+export interface RoleBeside extends AsyncDisposable {
+  pid: number
+  /** Where it takes events; of ingest only. */
+  ingestPort: number
+}
+
+/** The supervisor runs one process a role: a further one gets the same services and the same key, as in a cluster. */
+export async function startBeside(
+  installation: Installation,
+  role: 'ingest' | 'worker',
+): Promise<RoleBeside> {
+  const { dataDir, databaseUrl, natsUrl } = installation
+  const [opsPort, ingestPort] = [await freePort(), await freePort()]
+  // As the supervisor's do, it writes its log to a file.
+  const log = openSync(join(dataDir, 'logs', `${role}-2.log`), 'a')
+  const child = fork(`dataplane/${role}/main.ts`, {
+    execArgv: ['--import', PARENT_WATCH],
+    stdio: ['ignore', log, log, 'ipc'],
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      NATS_URL: natsUrl,
+      POSTERN_ENCRYPTION_KEY_FILE: join(dataDir, 'encryption-key'),
+      DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
+      INSTANCE_NAME: `bench-${role}-2`,
+      OPS_PORT: String(opsPort),
+      INGEST_PORT: String(ingestPort),
+    },
+  })
+  closeSync(log)
+  const pid = child.pid ?? 0
+  const deadline = performance.now() + READY_MS
+  while (!(await answersOk(`http://127.0.0.1:${opsPort}/readyz`))) {
+    const isOver = child.exitCode !== null || performance.now() > deadline
+    if (isOver) throw new Error(`A second ${role} does not start`)
+    await sleep(LOOK_MS)
+  }
+  installation.besides.add(pid)
+  return {
+    pid,
+    ingestPort,
+    async [Symbol.asyncDispose]() {
+      installation.besides.delete(pid)
+      child.kill('SIGTERM')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  const answer = await fetch(url).catch(() => undefined)
+  await answer?.body?.cancel()
+  return answer?.ok === true
+}

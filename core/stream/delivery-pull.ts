@@ -1,0 +1,143 @@
+import type { Msg, Subscription } from '@nats-io/transport-node'
+
+import { connectedMs, isConnected, type NatsConnection } from './nats.ts'
+import { deliveryConsumer, DELIVERY_STREAM } from './subjects.ts'
+
+/** How long a request for messages stands. Without an answer by then the consumer is looked after. */
+const EXPIRES_MS = 6_000
+const FORGOTTEN_MS = EXPIRES_MS + 1_500
+
+/** A message of the stream, to be answered once. */
+export interface StreamMessage {
+  subject: string
+  data: Uint8Array
+  /** It was delivered before. */
+  redelivered: boolean
+  ack(): void
+  /** Back to the stream: its consumer gets it again at once. */
+  nak(): void
+  /** Never again. */
+  term(): void
+}
+
+export interface PullDeps {
+  nats: NatsConnection
+  partition: number
+  /** Messages to ask for ahead. */
+  ahead(): number
+  /** False while enough is in memory. */
+  mayAsk(): boolean
+  take(message: StreamMessage): void
+  /** The consumer may not be there: to be made, then `resume` called. */
+  onMissing(): void
+}
+
+/**
+ * Messages of one partition, asked for ahead. The client's own loop leaves what is on the wire when it stops to the
+ * acknowledgement's time-out; this one hands out everything that the server sent, and costs nothing while idle.
+ */
+export class DeliveryPull {
+  readonly #deps: PullDeps
+  readonly #inbox = `_INBOX.${crypto.randomUUID()}`
+  readonly #request: string
+  readonly #messages: Subscription
+  /** Messages asked for that have not come. */
+  #credit = 0
+  #askedAt = 0
+  #isMissing = true
+  #isStopped = false
+
+  constructor(deps: PullDeps) {
+    this.#deps = deps
+    this.#request = `$JS.API.CONSUMER.MSG.NEXT.${DELIVERY_STREAM}.${deliveryConsumer(deps.partition)}`
+    this.#messages = deps.nats.subscribe(this.#inbox, {
+      callback: (error, message) => {
+        if (error === null) this.#receive(message)
+      },
+    })
+    deps.onMissing()
+  }
+
+  /** To be called now and then: asks when it may again, and when the server cannot know of it any more. */
+  look(): void {
+    const sinceMs = performance.now() - this.#askedAt
+    const isForgotten = sinceMs > FORGOTTEN_MS || sinceMs > connectedMs(this.#deps.nats)
+    if (this.#credit > 0 && isForgotten && isConnected(this.#deps.nats)) this.#miss()
+    else this.#ask()
+  }
+
+  /** The consumer is there again. */
+  resume(): void {
+    this.#isMissing = false
+    this.#credit = 0
+    this.#ask()
+  }
+
+  /** Resolves when nothing more can come; what came until then was handed out. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    if (isConnected(this.#deps.nats)) await this.#messages.drain()
+    else this.#messages.unsubscribe()
+  }
+
+  #receive(message: Msg): void {
+    if (message.subject === this.#inbox) {
+      this.#note(message)
+    } else {
+      this.#credit = Math.max(0, this.#credit - 1)
+      this.#deps.take(streamMessageOf(message))
+    }
+    this.#ask()
+  }
+
+  /** The end of a request, with or without messages left of it. */
+  #note(message: Msg): void {
+    const { headers } = message
+    const left = Number(headers?.get('Nats-Pending-Messages') ?? '')
+    this.#credit = left > 0 ? Math.max(0, this.#credit - left) : 0
+    const isGone = headers?.description.toLowerCase() === 'consumer deleted'
+    if (headers?.code === 503 || headers?.code === 404 || isGone) this.#miss()
+  }
+
+  /** The server may have come back without its store. */
+  #miss(): void {
+    if (this.#isMissing || this.#isStopped) return
+    this.#isMissing = true
+    this.#deps.onMissing()
+  }
+
+  #ask(): void {
+    if (this.#isStopped || this.#isMissing) return
+    const { nats } = this.#deps
+    const wanted = this.#deps.ahead()
+    if (this.#credit > wanted / 4 || !this.#deps.mayAsk() || !isConnected(nats)) return
+    const batch = wanted - this.#credit
+    this.#credit = wanted
+    this.#askedAt = performance.now()
+    nats.publish(this.#request, JSON.stringify({ batch, expires: EXPIRES_MS * 1_000_000 }), {
+      reply: this.#inbox,
+    })
+  }
+}
+
+function streamMessageOf(message: Msg): StreamMessage {
+  let isAnswered = false
+  const answer = (word: string): void => {
+    if (!isAnswered) message.respond(word)
+    isAnswered = true
+  }
+  return {
+    subject: message.subject,
+    data: message.data,
+    redelivered: isRedelivered(message.reply ?? ''),
+    ack: () => answer('+ACK'),
+    nak: () => answer('-NAK'),
+    term: () => answer('+TERM'),
+  }
+}
+
+/** `$JS.ACK.<stream>.<consumer>.<times delivered>...`; newer servers put a domain and an account before the stream. */
+function isRedelivered(reply: string): boolean {
+  const tokens = reply.split('.')
+  return Number(tokens[tokens.length === 9 ? 4 : 6]) > 1
+}

@@ -1,0 +1,214 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Db, Pool } from '../../core/db/db.ts'
+import { cannotStore, isDataFault } from '../../core/db/failures.ts'
+import { LEASE_HELD_MS, holdLease, releaseLease } from '../../core/db/leases.ts'
+import { beginDrain, endDrains, storedIds, storeUndelivered } from '../../core/db/spool.ts'
+import type { Quota } from '../../core/db/store-capped-events.ts'
+import { bytesOfUuid, firstIdAt, newIdBytes, timeOfId, uuidOfBytes } from '../../core/ids.ts'
+import { LEASE_MS } from '../../core/limits.ts'
+import type { Logger } from '../../core/log.ts'
+import type { EventNotices } from '../../core/stream/event-notices.ts'
+import type { SpooledMessage } from '../../core/stream/spool-stream.ts'
+import { decodeSpooled, type SpooledEvent } from '../../core/stream/spooled-event.ts'
+import { dispatch } from './dispatch.ts'
+import type { Outage } from './outage.ts'
+import type { Publisher } from './publisher.ts'
+import type { Sources } from './sources.ts'
+import type { Spool } from './spool.ts'
+import { openBatchStore, type BatchResult, type CountedEvent } from './store.ts'
+
+const LEASE = 'spool'
+const BATCH = { limit: 256, bytesMax: 8 * 1024 * 1024 }
+
+/** How far the clocks of ingest processes may be apart: events lie in the spool in the order they reached it. */
+const CLOCKS_APART_MS = 60_000
+
+export interface DrainDeps {
+  pool: Pool
+  db: Db
+  clock: Clock
+  log: Logger
+  name: string
+  spool: Spool
+  outage: Outage
+  sources: Sources
+  publisher: Publisher
+  notices: EventNotices
+  noteEvent(sourceId: string): void
+}
+
+/** A message of the spool on its way into PostgreSQL. */
+interface Spooled {
+  message: SpooledMessage
+  spooled: SpooledEvent
+  event: CountedEvent
+}
+
+/**
+ * Stores what was spooled, oldest first, when PostgreSQL is back: one process at a time, by a lease. A batch is removed
+ * from the spool after its commit; what is found there again is known by its id.
+ */
+export class Drain {
+  readonly #deps: DrainDeps
+  readonly #store: ReturnType<typeof openBatchStore>
+  /** What a process that died between the last batch and its end had begun was ended. */
+  #isTidy = false
+  /** Events that this process has stored, and those that PostgreSQL refused. */
+  stored = 0
+  refused = 0
+
+  constructor(deps: DrainDeps) {
+    this.#deps = deps
+    this.#store = openBatchStore(deps)
+  }
+
+  /** To be called now and then. Returns when the spool is empty, or another process or PostgreSQL's absence ends it. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, clock, name, spool, outage } = this.#deps
+    if (!spool.isUsable || outage.isAway || (spool.length === 0 && this.#isTidy)) return
+    const holds = async (): Promise<boolean> =>
+      (await holdLease(db, LEASE, `ingest ${name}`, clock.now())) !== undefined
+    try {
+      if (!(await holds())) return
+      await this.#drain(signal, holds)
+      await releaseLease(db, LEASE, `ingest ${name}`)
+    } catch (error) {
+      if (!cannotStore(error)) throw error
+      outage.begin(error)
+    }
+  }
+
+  async #drain(signal: AbortSignal, holds: () => Promise<boolean>): Promise<void> {
+    const { db, clock, log, spool } = this.#deps
+    const startedAt = performance.now()
+    let events = 0
+    let isBegun = false
+    let heldAt = startedAt
+    while (!signal.aborted) {
+      const messages = await spool.read(BATCH)
+      const last = messages.at(-1)
+      if (last === undefined) {
+        await endDrains(db, clock.now())
+        this.#isTidy = true
+        const tookMs = Math.round(performance.now() - startedAt)
+        if (events > 0) log.info({ events, tookMs }, 'Stored all that was spooled')
+        return
+      }
+      const batch = await this.#readable(messages)
+      // Said before the first is stored: whoever reads new events by the time of their ids looks further back then.
+      if (!isBegun && batch[0]) await beginDrain(db, oldestOf(batch[0]), clock.now())
+      isBegun ||= batch.length > 0
+      await this.#settle(batch)
+      await spool.remove(last.sequence)
+      events += messages.length
+      if (performance.now() - heldAt < LEASE_HELD_MS / 5) continue
+      if (!(await holds())) return
+      heldAt = performance.now()
+    }
+  }
+
+  /** The events of a batch as they are to be stored. One that cannot be read, of a newer version, is put aside. */
+  async #readable(messages: readonly SpooledMessage[]): Promise<Spooled[]> {
+    const nowMs = this.#deps.clock.now()
+    const batch: Spooled[] = []
+    for (const message of messages) {
+      const spooled = readable(message)
+      if (spooled === undefined) await this.#setAside(message)
+      else batch.push({ message, spooled, event: await this.#eventOf(spooled, nowMs) })
+    }
+    return batch
+  }
+
+  async #eventOf(spooled: SpooledEvent, nowMs: number): Promise<CountedEvent> {
+    return {
+      ...spooled,
+      id: bytesOfUuid(spooled.id),
+      dedupeKey: spooled.dedupeKey === null ? null : Buffer.from(spooled.dedupeKey, 'hex'),
+      rejectionReason: null,
+      leaseUntilMs: nowMs + LEASE_MS,
+      // The sweeper walks the ids of deliveries and is past the time of the outage: they are made now.
+      deliveries: spooled.deliveries.map((delivery) => ({
+        ...delivery,
+        id: newIdBytes(nowMs),
+      })),
+      quota: await this.#quotaOf(spooled, nowMs),
+    }
+  }
+
+  /** Of a capped organisation it is counted exactly, but the 200 was given: no limit can refuse it any more. */
+  async #quotaOf({ maskId }: SpooledEvent, nowMs: number): Promise<Quota | null> {
+    const quota = (await this.#deps.sources.get(maskId))?.quotaAt(nowMs) ?? null
+    return quota && { ...quota, limit: Number.MAX_SAFE_INTEGER }
+  }
+
+  async #settle(batch: readonly Spooled[]): Promise<void> {
+    if (batch.length === 0) return
+    const known = await storedIds(
+      this.#deps.pool,
+      batch.map(({ event }) => event),
+    )
+    const fresh = batch.filter(({ spooled }) => !known.has(spooled.id))
+    for (const [, group] of Map.groupBy(fresh, ({ event }) => event.quota === null)) {
+      const results = await this.#store(
+        group.map(({ event }) => event),
+        this.#deps.clock.now(),
+      )
+      for (const [index, one] of group.entries()) {
+        await this.#finish(one, results[index] ?? { kind: 'failed' })
+      }
+    }
+  }
+
+  async #finish(one: Spooled, result: BatchResult): Promise<void> {
+    const { publisher, notices } = this.#deps
+    const { spooled, event } = one
+    if (result.kind === 'failed') return await this.#refuse(one)
+    if (result.kind === 'stored') {
+      dispatch(publisher, event, {
+        sourceName: spooled.sourceName,
+        targets: spooled.deliveries,
+      })
+    } else if (!(await this.#keepUndelivered(one))) {
+      return
+    }
+    this.stored++
+    this.#deps.noteEvent(event.sourceId)
+    notices.note(event.projectId)
+  }
+
+  /** Of an event whose key another one has. False when it was stored already or PostgreSQL refuses it. */
+  async #keepUndelivered(one: Spooled): Promise<boolean> {
+    const { pool, clock } = this.#deps
+    try {
+      return await storeUndelivered(pool, one.event, clock.now())
+    } catch (error) {
+      if (!isDataFault(error)) throw error
+      await this.#refuse(one)
+      return false
+    }
+  }
+
+  /** Its id may be refused because a transaction that was given up has stored it in between. */
+  async #refuse({ event, message }: Spooled): Promise<void> {
+    const isStored = (await storedIds(this.#deps.pool, [event])).has(uuidOfBytes(event.id))
+    if (!isStored) await this.#setAside(message)
+  }
+
+  async #setAside(message: SpooledMessage): Promise<void> {
+    this.#deps.log.error({ sequence: message.sequence }, 'Cannot store a spooled event')
+    await this.#deps.spool.setAside(message)
+    this.refused++
+  }
+}
+
+function readable(message: SpooledMessage): SpooledEvent | undefined {
+  try {
+    return decodeSpooled(message.data)
+  } catch {
+    return undefined
+  }
+}
+
+function oldestOf({ spooled }: Spooled): string {
+  return firstIdAt(timeOfId(spooled.id) - CLOCKS_APART_MS)
+}

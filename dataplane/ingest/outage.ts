@@ -1,0 +1,124 @@
+import type { Db } from '../../core/db/db.ts'
+import { cannotStore } from '../../core/db/failures.ts'
+import { probeWrites } from '../../core/db/spool.ts'
+import { uuidOfBytes } from '../../core/ids.ts'
+import type { Logger } from '../../core/log.ts'
+import type { SpooledEvent } from '../../core/stream/spooled-event.ts'
+import type { Spool } from './spool.ts'
+import type { StampedEvent, StoreResult } from './store.ts'
+
+/** A statement is given up by PostgreSQL after 5 s; one that is not even refused by then has nobody at its other end. */
+const STORE_WAIT_MS = 6_000
+
+const PROBE_WAIT_MS = 2_000
+
+interface OutageDeps {
+  db: Db
+  spool: Spool
+  log: Logger
+}
+
+/** It did not answer in time; it may still do what it was asked. */
+class Unanswered extends Error {
+  override readonly name = 'Unanswered'
+}
+
+/**
+ * Whether PostgreSQL is away, and what happens to events meanwhile. The first batch that fails says that it is; from
+ * then on no request waits for it, until a probe of our own has written something.
+ */
+export class Outage {
+  readonly #deps: OutageDeps
+  #sinceMs: number | undefined
+  #probing: Promise<void> | undefined
+
+  constructor(deps: OutageDeps) {
+    this.#deps = deps
+  }
+
+  get isAway(): boolean {
+    return this.#sinceMs !== undefined
+  }
+
+  /** Stores the batch, or spools it under the same ids: what PostgreSQL has committed unheard is known by them. */
+  async store(
+    events: readonly StampedEvent[],
+    write: () => Promise<StoreResult[]>,
+  ): Promise<StoreResult[]> {
+    if (!this.isAway) {
+      try {
+        return await within(STORE_WAIT_MS, write())
+      } catch (error) {
+        if (!isAway(error)) throw error
+        this.begin(error)
+      }
+    }
+    const kept = await Promise.allSettled(events.map((event) => this.#keep(event)))
+    const failure = kept.find((result) => result.status === 'rejected')
+    if (failure !== undefined) {
+      const failed = kept.filter((result) => result.status === 'rejected').length
+      this.#deps.log.warn({ err: failure.reason, events: failed }, 'Cannot spool events')
+    }
+    return kept.map((one) => (one.status === 'fulfilled' ? one.value : { kind: 'failed' }))
+  }
+
+  /** To be called now and then. */
+  async probe(): Promise<void> {
+    if (!this.isAway) return
+    // One at a time: a probe that hangs holds a connection.
+    this.#probing ??= probeWrites(this.#deps.db).finally(() => (this.#probing = undefined))
+    try {
+      await within(PROBE_WAIT_MS, this.#probing)
+    } catch (error) {
+      if (isAway(error)) return
+      throw error
+    }
+    const awayMs = Math.round(performance.now() - (this.#sinceMs ?? 0))
+    this.#sinceMs = undefined
+    this.#deps.log.info({ awayMs }, 'PostgreSQL is back: storing what was spooled')
+  }
+
+  begin(err: unknown): void {
+    if (this.isAway) return
+    this.#sinceMs = performance.now()
+    this.#deps.log.warn({ err }, 'PostgreSQL is away: spooling events')
+  }
+
+  async #keep(event: StampedEvent): Promise<StoreResult> {
+    if (event.status === 'rejected') return { kind: 'failed' }
+    const spooled = spooledOf(event, event.status)
+    const outcome = await this.#deps.spool.keep(spooled)
+    return outcome === 'duplicate' ? { kind: 'duplicate' } : { kind: 'spooled', id: event.id }
+  }
+}
+
+/** Whether the error says that PostgreSQL is away, or it said nothing at all. */
+function isAway(error: unknown): boolean {
+  return error instanceof Unanswered || cannotStore(error)
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const timeout = Promise.withResolvers<never>()
+  const timer = setTimeout(() => timeout.reject(new Unanswered('PostgreSQL does not answer')), ms)
+  try {
+    return await Promise.race([work, timeout.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function spooledOf(event: StampedEvent, status: SpooledEvent['status']): SpooledEvent {
+  const { rejectionReason: _, leaseUntilMs: _lease, quota: _quota, quotaAt: _at, ...rest } = event
+  return {
+    ...rest,
+    status,
+    id: uuidOfBytes(event.id),
+    dedupeKey: event.dedupeKey?.toString('hex') ?? null,
+    deliveries: event.deliveries.map(({ connectionId, destinationId, maxAttempts, partition }) => ({
+      connectionId,
+      destinationId,
+      maxAttempts,
+      partition,
+    })),
+  }
+}

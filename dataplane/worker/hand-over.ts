@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Clock } from '../../core/clock.ts'
+import type { Pool } from '../../core/db/db.ts'
+import { releaseClaims } from '../../core/db/parked-lanes.ts'
+import type { Hold } from '../../core/db/partition-owners.ts'
+import type { Consumption } from './consume.ts'
+import type { DueRows } from './due-rows.ts'
+import type { Lanes } from './lanes.ts'
+import type { Work } from './work.ts'
+
+/** How long attempts under way may take to end: more than the second after which one is kept by its own row. */
+export const HAND_OVER_MS = 2_500
+const LOOK_MS = 10
+
+export interface HandOverDeps {
+  pool: Pool
+  clock: Clock
+  /** The name that claimed rows carry. */
+  name: string
+  lanes: Lanes
+  consumption: Consumption
+  /** What is being sent, until its result is written. */
+  underWay: ReadonlySet<Work>
+  due: DueRows
+  writePacing(): Promise<void>
+}
+
+/**
+ * Leaves partitions so that their next owner can go on: what has not been sent waits in PostgreSQL, results and pacing
+ * are written. Messages that still come go the same way: a server that is given one back for a consumer whose last
+ * request has gone may keep it until its acknowledgement times out (seen with NATS 2.9). An attempt that lasts longer ends here, by the claim on its waiting row, which keeps the others away.
+ */
+export async function handOver(deps: HandOverDeps, holds: readonly Hold[]): Promise<void> {
+  const { lanes, consumption, underWay } = deps
+  const partitions = new Set(holds.map(({ partition }) => partition))
+  const endAt = performance.now() + HAND_OVER_MS
+  lanes.handOver(partitions)
+  const nothingComes = Promise.all([consumption.stop(partitions), deps.due.settled()])
+  await Promise.race([nothingComes, sleep(HAND_OVER_MS / 2)])
+  const sending = (): Work[] => [...underWay].filter(({ hold }) => partitions.has(hold.partition))
+  const isBusy = (): boolean => sending().length > 0 || !lanes.areEmpty(partitions)
+  while (isBusy() && performance.now() < endAt) await sleep(LOOK_MS)
+  const left = sending()
+  for (const work of left) work.isHandedOver = work.isWaiting
+  await deps.writePacing()
+  await releaseClaims(deps.pool, holds, {
+    claimedBy: deps.name,
+    nowMs: deps.clock.now(),
+    except: left.map(({ deliveryId }) => deliveryId),
+  })
+  lanes.close(partitions)
+}

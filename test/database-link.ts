@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+/** The way to a database for one process: it can be cut, or go silent, while everybody else reaches the database. */
+export interface DatabaseLink extends AsyncDisposable {
+  /** The database's URL, by way of the link. */
+  url: string
+  /** Ends all connections and takes no new ones. */
+  cut(): Promise<void>
+  /** Connections stay and are made, and nothing passes. */
+  silence(): void
+  mend(): Promise<void>
+}
+
+export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLink> {
+  const target = new URL(databaseUrl)
+  const pairs = new Set<readonly [Socket, Socket]>()
+  let isSilent = false
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname)
+    const pair = [near, far] as const
+    pairs.add(pair)
+    for (const socket of pair) {
+      socket.on('error', () => {}) // Either end goes away on purpose.
+      socket.on('close', () => {
+        for (const other of pair) other.destroy()
+        pairs.delete(pair)
+      })
+    }
+    if (!isSilent) join(pair)
+  })
+  const listen = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  await listen(0)
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The link has no port')
+  const url = new URL(databaseUrl)
+  url.host = `127.0.0.1:${address.port}`
+  const cut = async (): Promise<void> => {
+    const closed = server.listening ? once(server, 'close') : undefined
+    server.close()
+    for (const [near] of pairs) near.destroy()
+    await closed
+  }
+  return {
+    url: url.href,
+    cut,
+    silence() {
+      isSilent = true
+      for (const [near, far] of pairs) {
+        near.unpipe(far).pause()
+        far.unpipe(near).pause()
+      }
+    },
+    async mend() {
+      isSilent = false
+      for (const pair of pairs) join(pair)
+      if (!server.listening) await listen(address.port)
+    },
+    [Symbol.asyncDispose]: cut,
+  }
+}
+
+function join([near, far]: readonly [Socket, Socket]): void {
+  near.pipe(far)
+  far.pipe(near)
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+
+import { printAccount } from './account.ts'
+import { runChaos } from './chaos-run.ts'
+import { planFaults } from './fault-plan.ts'
+import { startRelay } from './relay.ts'
+
+const SEED = 20
+const SECONDS = 120
+const PER_SECOND = 400
+const GAP_MS = { min: 3_000, max: 8_000 }
+/** The two minutes, the start, and what waits for leases and retries afterwards. */
+const TIMEOUT_MS = 420_000
+
+test('planFaults() gives the same faults for a seed, each kind to each part', () => {
+  const options = { seed: SEED, durationMs: SECONDS * 1_000, gapMs: GAP_MS }
+  const faults = planFaults(options)
+  expect(planFaults(options)).toEqual(faults)
+  expect(planFaults({ ...options, seed: SEED + 1 })).not.toEqual(faults)
+  expect(new Set(faults.slice(0, 18).map(({ part, kind }) => `${kind} ${part}`)).size).toBe(18)
+})
+
+test(
+  'two minutes of kills, freezes and restarts lose nothing that was accepted',
+  async () => {
+    await using relay = await startRelay()
+    const { accounts, duplicatesMax } = await runChaos(relay, {
+      seed: SEED,
+      durationMs: SECONDS * 1_000,
+      perSecond: PER_SECOND,
+      gapMs: GAP_MS,
+    })
+    for (const [name, account] of Object.entries(accounts)) {
+      printAccount(`two minutes of faults, ${name}`, account)
+      expect(account).toMatchObject({ lost: 0, unsettled: 0 })
+      // With keys too: no event is stored twice, and what was stored is delivered whether its sender heard so or not.
+      expect(account.stored).toBe(account.delivered)
+    }
+    const duplicated = Object.values(accounts).reduce((sum, one) => sum + one.duplicated, 0)
+    expect(duplicated).toBeLessThanOrEqual(duplicatesMax)
+  },
+  TIMEOUT_MS,
+)

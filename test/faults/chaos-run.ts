@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
+import { accountOf, isAccepted, type Account } from './account.ts'
+import { planFaults, type Fault } from './fault-plan.ts'
+import { numbered, startLoad, type Load, type LoadOptions, type Sent } from './load.ts'
+import { PARTS, type Relay } from './relay.ts'
+import { missing, openRoute, stored, unsettled, type Route } from './route.ts'
+import { Striker } from './striker.ts'
+import { until } from './until.ts'
+
+/** Leases, sweeps, and a busy machine that has a backlog to send. */
+const SETTLED_MS = 180_000
+const LOOK_MS = 500
+const BACK_MS = 60_000
+/** Senders first send what they held back while ingest was away, at the speed of the machine. */
+const ACCEPTS_MS = 120_000
+/** Of ten requests of the keyed source one repeats the event of four seconds before. */
+const REPEAT_EVERY = 10
+const REPEAT_SECONDS = 4
+/** What a fault leaves behind unsent is sent again soon, not after the five minutes of the default policy. */
+const PATIENT = { retryPolicy: { strategy: 'schedule', scheduleSeconds: [1], maxAttempts: 50 } }
+const ROUTE = { destination: PATIENT, keepsBodies: false }
+const KEYED = { idempotencyKeys: ['header.x-delivery'] }
+/** Answers that were not recorded when their worker or PostgreSQL went: two slow commits of traffic. */
+const UNRECORDED_MS = 50
+
+export interface ChaosOptions {
+  seed: number
+  durationMs: number
+  /** Of all sources together. */
+  perSecond: number
+  gapMs: { min: number; max: number }
+  /** Hears of each fault as it is done. */
+  say?: (line: string) => void
+}
+
+interface ChaosAccount extends Account {
+  /** Events in PostgreSQL. */
+  stored: number
+  /** Deliveries that are not `succeeded`, or events not stored whole; counted up to five a source. */
+  unsettled: number
+}
+
+export interface Chaos {
+  /** By the source's name. */
+  accounts: Record<string, ChaosAccount>
+  struck: readonly Fault[]
+  /** More duplicates than this are a fault of the relay, not of what was done to it. */
+  duplicatesMax: number
+}
+
+interface Running {
+  name: string
+  route: Route
+  load: Load
+}
+
+/**
+ * Loads a source with idempotency keys and one without while parts of the relay are killed, frozen and restarted, waits
+ * until everything that waits is delivered, and counts.
+ */
+export async function runChaos(relay: Relay, options: ChaosOptions): Promise<Chaos> {
+  await using stack = new AsyncDisposableStack()
+  const perSecond = options.perSecond / 2
+  const plain = stack.use(await openRoute(relay, 'without keys', ROUTE))
+  const keyed = stack.use(await openRoute(relay, 'with keys', { ...ROUTE, source: KEYED }))
+  const start = (name: string, route: Route, more: Partial<LoadOptions>): Running => {
+    const load = stack.use(startLoad({ ...route, perSecond, ...more }))
+    return { name, route, load }
+  }
+  const running = [
+    start('without keys', plain, {}),
+    start('with keys', keyed, { requestOf: keyedRequest, eventOf: repeating(perSecond) }),
+  ]
+  const struck = await strikeAll(relay, options)
+  await Promise.all(running.map(({ load }) => load.accepted(ACCEPTS_MS)))
+  options.say?.('All parts run: waiting until everything is delivered')
+  const accounts: Record<string, ChaosAccount> = {}
+  const sent = await Promise.all(running.map(({ load }) => load.stop()))
+  const deadline = performance.now() + SETTLED_MS
+  for (const [index, { name, route }] of running.entries()) {
+    accounts[name] = await accountFor(relay, { route, sent: sent[index] ?? [] }, deadline)
+  }
+  return { accounts, struck, duplicatesMax: duplicatesMax(struck, options.perSecond) }
+}
+
+function keyedRequest(number: number): ReturnType<typeof numbered> {
+  const request = numbered(number)
+  return { ...request, headers: { ...request.headers, 'x-delivery': String(number) } }
+}
+
+/** As a sender that tries again: also what it got no answer to. No repeated event is itself a repeat. */
+function repeating(perSecond: number): (count: number) => number {
+  const back = Math.ceil((perSecond * REPEAT_SECONDS) / REPEAT_EVERY) * REPEAT_EVERY + 1
+  return (count) => (count % REPEAT_EVERY === 0 && count > back ? count - back : count)
+}
+
+/** Returns the faults that hit a part that ran. Resolves when every part runs again. */
+async function strikeAll(relay: Relay, options: ChaosOptions): Promise<Fault[]> {
+  const { durationMs, say } = options
+  using striker = new Striker(relay)
+  const startedAt = performance.now()
+  const passed = (): number => performance.now() - startedAt
+  const reach = async (atMs: number): Promise<void> => {
+    await sleep(Math.max(0, atMs - passed()))
+  }
+  const struck: Fault[] = []
+  for (const fault of planFaults(options)) {
+    await reach(fault.atMs)
+    const isHit = striker.strike(fault)
+    if (isHit) struck.push(fault)
+    say?.(`${seconds(passed())} ${textOf(fault)}${isHit ? '' : ': not now, it is down or frozen'}`)
+  }
+  await reach(durationMs)
+  striker.wakeAll()
+  const allRun = (): boolean => PARTS.every((part) => striker.pidOf(part) !== undefined)
+  await until('every part runs', allRun, BACK_MS)
+  return struck
+}
+
+function textOf({ part, kind, forMs }: Fault): string {
+  return kind === 'freeze' ? `freeze ${part} for ${seconds(forMs)}` : `${kind} ${part}`
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`
+}
+
+async function accountFor(
+  relay: Relay,
+  { route, sent }: { route: Route; sent: readonly Sent[] },
+  deadline: number,
+): Promise<ChaosAccount> {
+  const { arrivals } = route.destination
+  const accepted = new Set(sent.filter(isAccepted).map(({ number }) => number))
+  const isSettled = async (): Promise<boolean> =>
+    accepted.isSubsetOf(arrivals) && (await unsettled(relay, route)).length === 0
+  while (!(await isSettled().catch(() => false)) && performance.now() < deadline) {
+    await sleep(LOOK_MS)
+  }
+  const account = accountOf(sent, arrivals)
+  const gone = await missing(relay, sent)
+  return {
+    ...account,
+    lost: accepted.difference(arrivals).union(new Set(gone)).size,
+    stored: await stored(relay, route),
+    unsettled: (await unsettled(relay, route)).length,
+  }
+}
+
+/**
+ * A fault to the worker, or to a server it writes to, can let what is under way be sent again: each destination's
+ * concurrency, and what was answered and not recorded. Ingest, the API and the housekeeper send nothing.
+ */
+function duplicatesMax(struck: readonly Fault[], perSecond: number): number {
+  const routes = 2
+  const each =
+    routes * DESTINATION_CONCURRENCY_DEFAULT + Math.ceil((perSecond * UNRECORDED_MS) / 1_000)
+  const parts = new Set(['worker', 'postgres', 'nats'])
+  return struck.filter(({ part }) => parts.has(part)).length * each
+}

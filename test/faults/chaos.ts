@@ -1,0 +1,42 @@
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+
+import { printAccount } from './account.ts'
+import { runChaos } from './chaos-run.ts'
+import { startRelay } from './relay.ts'
+
+/** How long it is between two faults: long enough for most to be over, short enough for some not to be. */
+const GAP_MS = { min: 2_000, max: 15_000 }
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '500' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+  },
+})
+const [minutes = 0, rate = 0, seed = 0] = [values.minutes, values.rate, values.seed].map(Number)
+if (!(minutes > 0 && rate > 0 && Number.isInteger(seed))) {
+  throw new Error('Usage: npm run chaos -- [--minutes 10] [--rate 500] [--seed 1]')
+}
+
+// The installation hears of a Ctrl-C too and ends; what is frozen must be awake for that.
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(130))
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+say(`${minutes} minutes at ${rate}/s, --seed ${seed}`)
+await using relay = await startRelay()
+const { accounts, struck, duplicatesMax } = await runChaos(relay, {
+  seed,
+  durationMs: minutes * 60_000,
+  perSecond: rate,
+  gapMs: GAP_MS,
+  say,
+})
+say(`${struck.length} faults, --seed ${seed}; duplicates at most ${duplicatesMax} by them`)
+for (const [name, account] of Object.entries(accounts)) printAccount(name, account)
+const lost = Object.values(accounts).reduce((sum, account) => sum + account.lost, 0)
+if (lost > 0) {
+  say(`LOST ${lost} accepted events`)
+  process.exitCode = 1
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { startLoad, type Sent } from './load.ts'
+import { startRelay, type Relay } from './relay.ts'
+import { openRoute, stored, type Route } from './route.ts'
+import { settle } from './settle.ts'
+import { until } from './until.ts'
+
+const PER_SECOND = 500
+const BEFORE = 2 * PER_SECOND
+const AFTER = 2 * PER_SECOND
+const BACK_MS = 30_000
+const MAKERS = 8
+const PAUSE_MS = 20
+const API_LOAD = 'api under load '
+const ROLES = ['ingest', 'worker', 'housekeeper', 'api'] as const
+type Role = (typeof ROLES)[number]
+
+let relay: Relay
+beforeAll(async () => {
+  relay = await startRelay()
+})
+afterAll(async () => await relay[Symbol.asyncDispose]())
+
+/** Asks the role to end, as a rollout does, and waits for the one after it. */
+async function restart(role: Role): Promise<void> {
+  const pid = relay.role(role)
+  process.kill(pid, 'SIGTERM')
+  await until(`${role} runs again`, () => relay.role(role) !== pid, BACK_MS)
+  if (role === 'api') await until('the API answers', async () => await answers(), BACK_MS)
+}
+
+async function answers(): Promise<boolean> {
+  await relay.api('GET', '/v1/sources')
+  return true
+}
+
+/** Whoever could not connect, or was told 503, was not accepted; whoever was is stored once and delivered once. */
+async function expectOrderly(
+  title: string,
+  { route, sent }: { route: Route; sent: readonly Sent[] },
+  answered: object,
+): Promise<void> {
+  const account = await settle(title, relay, { route, sent })
+  expect(account).toMatchObject(answered)
+  expect(account).toMatchObject({ duplicated: 0, delivered: account.accepted })
+  expect(await stored(relay, route)).toBe(account.accepted)
+}
+
+test.for(ROLES)('SIGTERM to %s under load fails and repeats nothing', async (role) => {
+  await using route = await openRoute(relay, `restart ${role}`)
+  await using load = startLoad({ ...route, perSecond: PER_SECOND })
+  await load.reached(BEFORE)
+  await restart(role)
+  await load.accepted(BACK_MS)
+  await load.reached(BEFORE + AFTER)
+  const answered = role === 'ingest' ? {} : { refused: 0, unanswered: 0 }
+  await expectOrderly(`SIGTERM to ${role}`, { route, sent: await load.stop() }, answered)
+})
+
+test('SIGTERM to api under load answers what it has taken', async () => {
+  const signal = { isOver: false }
+  let made = 0
+  let count = 0
+  const make = async (): Promise<void> => {
+    while (!signal.isOver) {
+      try {
+        await relay.api('POST', '/v1/sources', { name: `${API_LOAD}${count++}` })
+        made++
+      } catch (error) {
+        // Whoever cannot connect was not taken. Every answer but a 2xx is a failure.
+        if (!(error instanceof TypeError)) throw error
+        await sleep(PAUSE_MS)
+      }
+    }
+  }
+  const makers = Array.from({ length: MAKERS }, make)
+  await until('the API makes sources', () => made >= MAKERS, BACK_MS)
+  await restart('api')
+  const madeBefore = made
+  await until('the API makes sources again', () => made > madeBefore, BACK_MS)
+  signal.isOver = true
+  await Promise.all(makers)
+  const [row] = await relay.query(
+    `select count(*)::int4 as count from source where starts_with(name, $1::text)`,
+    [API_LOAD],
+  )
+  expect(row).toEqual({ count: made })
+})
+
+test('restarting every role one by one under load fails and repeats nothing', async () => {
+  await using route = await openRoute(relay, 'rolling restart')
+  await using load = startLoad({ ...route, perSecond: PER_SECOND })
+  await load.reached(BEFORE)
+  for (const role of ROLES) {
+    await restart(role)
+    await load.accepted(BACK_MS)
+  }
+  await load.reached(BEFORE + AFTER)
+  await expectOrderly('rolling restart', { route, sent: await load.stop() }, {})
+})

@@ -1,0 +1,18 @@
+import { listOperationalEvents } from '../core/db/operational-events.ts'
+import { uuid } from './seed.ts'
+import type { Answer, World } from './world.ts'
+
+interface Notice {
+  kind: string
+  details: Answer['body']
+}
+
+/** What an owner was told of a resource, oldest first. */
+export async function noticesOf(world: World, resource: Answer['body']): Promise<Notice[]> {
+  const organisationId = uuid('org', world.organisationId)
+  const events = await listOperationalEvents(world.db, organisationId, {
+    limit: 1_000,
+    afterId: undefined,
+  })
+  return events.filter(({ subjectId }) => subjectId === uuid('dst', resource.id))
+}
