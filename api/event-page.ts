@@ -6,6 +6,7 @@ import {
   type EventFilter,
   type EventSummary,
 } from '../core/db/events.ts'
+import { settledBelow } from '../core/db/horizon.ts'
 import { firstIdAt, timeOfId } from '../core/ids.ts'
 import type { Deps } from './deps.ts'
 import { searchPage } from './event-search.ts'
@@ -49,7 +50,8 @@ async function ascendingPage({ db, clock }: PageDeps, query: Query): Promise<Eve
   await sleep(STORE_DELAY_MS)
   const endsAt = performance.now() + HORIZON_WAIT_MS
   for (;;) {
-    const rows = await listSettledEvents(db, { ...query, untilId }, query.limit)
+    const below = await settledBelow(db)
+    const rows = await listSettledEvents(db, { ...query, untilId }, query.limit, below)
     const open = rows.findIndex((row) => !row.isSettled && !isSettled(row.id))
     if (open === -1) return cut(rows, query.limit)
     if (performance.now() > endsAt) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { timestamp } from '../core/clock.ts'
 import type { EventFilter, EventSummary } from '../core/db/events.ts'
+import { settledBelow } from '../core/db/horizon.ts'
 import { firstUnsettledId, namedEvents, searchEvents } from '../core/db/search.ts'
 import { decodeId, firstIdAt, timeOfId } from '../core/ids.ts'
 import type { Deps } from './deps.ts'
@@ -76,7 +77,8 @@ async function namedBy(db: Deps['db'], term: string, query: Query): Promise<Even
 /** In ascending order nothing is shown behind what may still come. (decisions: Conventions of the API, "horizon") */
 async function beforeHorizon(db: Deps['db'], nowMs: number, query: Query): Promise<Query> {
   await sleep(STORE_DELAY_MS)
-  const open = await firstUnsettledId(db, query, firstIdAt(nowMs - SETTLED_AFTER_MS))
+  const fromId = firstIdAt(nowMs - SETTLED_AFTER_MS)
+  const open = await firstUnsettledId(db, query, fromId, await settledBelow(db))
   const horizon = open ?? firstIdAt(nowMs + 1)
   const isBefore = query.untilId !== undefined && query.untilId < horizon
   return isBefore ? query : { ...query, untilId: horizon }

@@ -28,10 +28,14 @@ export async function followConfig(
   const { db, nats, log, signal } = deps
   void followNotices(nats, deps.processId, forget)
   let since = await changeHorizon(db)
+  // A long transaction of anybody's keeps the horizon where it is: what was told above it is not told again.
+  let told = new Set<string>()
   const done = every(POLL_MS, { signal, log, name: 'configuration' }, async () => {
     const { horizon, changes } = await changesSince(db, since)
+    const fresh = changes.filter(({ changeId }) => !told.has(changeId))
+    if (fresh.length > 0) await forget(fresh)
     since = horizon
-    if (changes.length > 0) await forget(changes)
+    told = new Set(changes.map(({ changeId }) => changeId))
   })
   return { done }
 }

@@ -85,17 +85,17 @@ export async function measureEvents(
 }
 
 /**
- * As `listEvents`, each row with whether it is certainly behind the horizon: no transaction that is still open began
- * before the row's own, so nothing with a smaller id can come in beside it. (decisions: Statistics and stream)
+ * As `listEvents`, each row with whether its transaction lies below `settledBelow`: nothing with a smaller id can come
+ * in beside it. Rows older than the column have no transaction. (decisions: Statistics and stream)
  */
 export async function listSettledEvents(
   db: Db,
   filter: EventFilter,
   limit: number,
+  settledBelow: bigint,
 ): Promise<(EventSummary & { isSettled: boolean })[]> {
   const { rows } = await sql<EventSummary & { isSettled: boolean }>`
-    select ${SUMMARY}, age(xmin) > age((
-      pg_snapshot_xmin(pg_current_snapshot())::text::bigint % 4294967296)::text::xid) as "isSettled"
+    select ${SUMMARY}, coalesce(transaction_id < ${String(settledBelow)}::xid8, true) as "isSettled"
     from event where ${where(filter)} ${order(filter)} limit ${limit + 1}`.execute(db)
   return rows
 }

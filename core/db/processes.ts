@@ -47,9 +47,17 @@ export async function liveProcesses(
 }
 
 /** What the triggers write: the tables whose rows ingest and workers keep in memory. */
-export type ChangeKind = 'organisation' | 'source' | 'destination'
+type ChangeKind = 'organisation' | 'source' | 'destination'
 
-/** The version that readers of changes start from: everything committed before it is in what they load now. */
+/** A row that a process may hold an older form of. */
+export interface ChangedRow {
+  /** Of the change itself. */
+  changeId: string
+  kind: ChangeKind
+  id: string
+}
+
+/** Where readers of changes start: everything committed before it is in what they load now. */
 export async function changeHorizon(db: Db): Promise<string> {
   const { rows } = await sql<{ horizon: string }>`
     select pg_snapshot_xmin(pg_current_snapshot())::text as horizon`.execute(db)
@@ -57,20 +65,19 @@ export async function changeHorizon(db: Db): Promise<string> {
 }
 
 /**
- * The changes at or after transaction `since` that are certainly committed, and where to go on. Transactions still
- * running lie at or above the returned horizon and come next time: none is stepped over.
+ * The changes of transaction `since` and later that are committed, and from where to read again: those at or above the
+ * returned horizon come next time too, in company of what a transaction that is still open may add between them.
  */
 export async function changesSince(
   db: Db,
   since: string,
-): Promise<{ horizon: string; changes: { kind: ChangeKind; id: string }[] }> {
-  const { rows } = await sql<{ horizon: string; kind: ChangeKind | null; id: string | null }>`
-    with horizon as (select pg_snapshot_xmin(pg_current_snapshot()) as xmin)
-    select h.xmin::text as horizon, c.kind, c.subject_id as id
-    from horizon h left join config_change c
-      on c.transaction_id >= ${since}::text::xid8 and c.transaction_id < h.xmin`.execute(db)
-  const changes = rows.flatMap(({ kind, id }) =>
-    kind !== null && id !== null ? [{ kind, id }] : [],
+): Promise<{ horizon: string; changes: ChangedRow[] }> {
+  const { rows } = await sql<{ horizon: string; changeId: string | null } & ChangedRow>`
+    select h.xmin::text as horizon, c.id::text as "changeId", c.kind, c.subject_id as id
+    from (select pg_snapshot_xmin(pg_current_snapshot()) as xmin) h
+    left join config_change c on c.transaction_id >= ${since}::text::xid8`.execute(db)
+  const changes = rows.flatMap(({ changeId, kind, id }) =>
+    changeId === null ? [] : [{ changeId, kind, id }],
   )
   return { horizon: rows[0]?.horizon ?? since, changes }
 }

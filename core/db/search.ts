@@ -84,16 +84,16 @@ export async function namedEvents(
   return rows
 }
 
-/** The first event from `fromId` on before which another may still come: a transaction is open that began earlier. */
+/** The first event from `fromId` on whose transaction is not below `settledBelow`: another may still come before it. */
 export async function firstUnsettledId(
   db: Db,
   filter: EventFilter,
   fromId: string,
+  settledBelow: bigint,
 ): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from event
-    where ${where(filter)} and id >= ${fromId}::uuid and not age(xmin) > age((
-      pg_snapshot_xmin(pg_current_snapshot())::text::bigint % 4294967296)::text::xid)
+    where ${where(filter)} and id >= ${fromId}::uuid and transaction_id >= ${String(settledBelow)}::xid8
     order by id limit 1`.execute(db)
   return rows[0]?.id
 }

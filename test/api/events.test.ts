@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../core/ids.ts'
 import { furnish, seedAttempt, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
-import { expectDocumented } from './documented.ts'
 
 let world: World
 let shop: Furniture
@@ -18,7 +17,6 @@ async function get(path: string, from = world) {
   const answer = await from.api('GET', path)
   expect(answer.body, path).toMatchObject({})
   expect(answer.status, path).toBe(200)
-  await expectDocumented(from, 'GET', path, answer)
   return answer.body
 }
 
@@ -150,7 +148,8 @@ test('an ascending page stops before what an open transaction may still bring', 
   await client.connect()
   await client.query('begin')
   const late = newId(own.clock.now())
-  await client.query('create temporary table held as select 1')
+  await client.query('lock table event in row exclusive mode')
+  await client.query('select pg_current_xact_id()')
   own.clock.advance(2)
   const after = await seedEvent(own, furniture)
   own.clock.advance(2)
@@ -163,6 +162,19 @@ test('an ascending page stops before what an open transaction may still bring', 
   const rest = await get(`/v1/events?sortDir=asc&cursor=${open.nextCursor}`, own)
   expect(idsOf(rest)).toEqual([middle, after])
   expect(rest.nextCursor).toBeNull()
+})
+
+test('a transaction that stores no events holds no ascending page back', async () => {
+  await using own = await startWorld()
+  const furniture = await furnish(own, 'unheld')
+  const client = new pg.Client({ connectionString: own.databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  await client.query('create temporary table held as select 1')
+  const ids = [await seedEvent(own, furniture), await seedEvent(own, furniture)]
+  expect(idsOf(await get('/v1/events?sortDir=asc', own))).toEqual(ids)
+  expect(idsOf(await get('/v1/events?sortDir=asc&search=order', own))).toEqual(ids)
+  await client.end()
 })
 
 test('search finds id, type, idempotency key and body text, ignoring case', async () => {
@@ -283,7 +295,6 @@ test('replay makes due deliveries through what is active and matches now, and co
   const eventId = await seedEvent(own, one)
   const answer = await own.api('POST', `/v1/events/${eventId}/replay`)
   expect(answer.status).toBe(202)
-  await expectDocumented(own, 'POST', `/v1/events/${eventId}/replay`, answer)
   const { deliveries } = answer.body
   expect(deliveries.map((delivery: { connectionId: string }) => delivery.connectionId)).toEqual([
     one.connectionId,

@@ -1,0 +1,48 @@
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { ConfigChange } from '../../core/stream/config-changes.ts'
+import { followConfig } from '../../dataplane/config-feed.ts'
+import { furnish, uuid } from '../seed.ts'
+import { startWorld, type World } from '../world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => await world[Symbol.asyncDispose]())
+
+test('a change without a notice is heard once, also beside a transaction that stays open', async () => {
+  const { db, nats } = world
+  const first = uuid('src', (await furnish(world, 'first')).sourceId)
+  const second = uuid('src', (await furnish(world, 'second')).sourceId)
+  const client = new pg.Client({ connectionString: world.databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  await client.query('create temporary table held as select 1')
+  const stop = new AbortController()
+  const heard: ConfigChange[] = []
+  const feed = await followConfig(
+    { db, nats, log: pino({ level: 'silent' }), processId: 'test', signal: stop.signal },
+    (changes) => void heard.push(...changes),
+  )
+  const change = async (id: string) =>
+    await db.updateTable('source').set({ event_type_field: 'x' }).where('id', '=', id).execute()
+  const tellings = (id: string) => heard.filter((one) => one.kind === 'source' && one.id === id)
+  const hears = async (id: string, times: number) =>
+    await expect.poll(() => tellings(id).length, { timeout: 5_000 }).toBe(times)
+
+  await change(first)
+  await hears(first, 1)
+  await change(second)
+  await hears(second, 1)
+  await client.end()
+  await change(second)
+  await hears(second, 2)
+  await change(first)
+  await hears(first, 2)
+  expect(tellings(second)).toHaveLength(2)
+  stop.abort()
+  await feed.done
+})
