@@ -1,6 +1,7 @@
 import { listOperationalEvents } from '../core/db/operational-events.ts'
+import type { Answer } from './call-api.ts'
 import { uuid } from './seed.ts'
-import type { Answer, World } from './world.ts'
+import type { World } from './world.ts'
 
 interface Notice {
   kind: string

@@ -17,15 +17,10 @@ import { openIngest } from '../dataplane/ingest/ingest.ts'
 import type { SpoolSettings } from '../dataplane/ingest/spool.ts'
 import { openMetrics } from '../dataplane/worker/metrics.ts'
 import { startWorker, type Worker } from '../dataplane/worker/worker.ts'
+import { callApi, type Answer } from './call-api.ts'
 import { startEndpoint, type Endpoint, type Respond } from './endpoint.ts'
 import { scratch, startTestNats } from './servers.ts'
-import {
-  startWorld,
-  type Answer,
-  type CallOptions,
-  type World,
-  type WorldOptions,
-} from './world.ts'
+import { startWorld, type World, type WorldOptions } from './world.ts'
 
 /** Whatever the API answers with: tests look into all of it. */
 export type Resource = Answer['body']
@@ -233,24 +228,8 @@ async function onNats(world: World, natsUrl: string): Promise<World> {
     deps,
     app,
     apiUrl,
-    api: async (method, path, body, { key = world.key, headers = {} }: CallOptions = {}) => {
-      const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-      const response = await fetch(`${apiUrl}${path}`, {
-        method,
-        headers: {
-          ...(text !== undefined && { 'content-type': 'application/json' }),
-          ...(key !== null && { authorization: `Bearer ${key}` }),
-          ...headers,
-        },
-        ...(text !== undefined && { body: text }),
-      })
-      const answer = await response.text()
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: answer === '' ? undefined : JSON.parse(answer),
-      }
-    },
+    api: async (method, path, body, asked) =>
+      await callApi(apiUrl, { method, path, body }, { key: world.key, ...asked }),
     [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
   }
 }

@@ -24,7 +24,7 @@ import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import { openNats, type NatsConnection } from '../core/stream/nats.ts'
 import { KeyStore } from '../core/verify/keys.ts'
-import { expectAnswer } from './api/documented.ts'
+import { callApi, type Answer, type CallOptions } from './call-api.ts'
 
 const KEY_PREFIX = 'pst'
 
@@ -40,20 +40,6 @@ export const EVERYTHING = Object.fromEntries(
 interface ShiftableClock extends Clock {
   /** Moves every later answer of `now` ahead. */
   advance(ms: number): void
-}
-
-export interface Answer {
-  status: number
-  headers: Headers
-  /** Parsed JSON; undefined when there is none. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-  body: any
-}
-
-export interface CallOptions {
-  /** Null sends none. */
-  key?: string | null
-  headers?: Record<string, string>
 }
 
 export interface Tenant {
@@ -137,16 +123,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     deps,
     app,
     apiUrl,
-    api: async (method, path, body, { key = tenant.key, headers = {} } = {}) =>
-      await documented(
-        method,
-        path,
-        async () =>
-          await call(`${apiUrl}${path}`, method, body, {
-            ...(key !== null && { authorization: `Bearer ${key}` }),
-            ...headers,
-          }),
-      ),
+    api: async (method, path, body, asked) =>
+      await callApi(apiUrl, { method, path, body }, { key: tenant.key, ...asked }),
     createKey: async (permissions, { projectId, expiresAt } = {}) =>
       await makeKey(tenancy, {
         organisationId: tenant.organisationId,
@@ -156,41 +134,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       }),
     createTenant: async (plan = 'enterprise') => await makeTenant(tenancy, plan),
     [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
-  }
-}
-
-/** No test sees an answer that the OpenAPI document does not describe. */
-async function documented(
-  method: string,
-  path: string,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
-  const answer = await ask()
-  expectAnswer(method, path, answer)
-  return answer
-}
-
-/** A text goes out as it is, everything else as JSON. */
-async function call(
-  url: string,
-  method: string,
-  body: unknown,
-  headers: Record<string, string>,
-): Promise<Answer> {
-  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-  const response = await fetch(url, {
-    method,
-    headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
-    ...(text !== undefined && { body: text }),
-  })
-  const isStream = response.headers.get('content-type') === 'text/event-stream'
-  // It would not end: that it began is the answer.
-  if (isStream) await response.body?.cancel()
-  const answer = isStream ? '' : await response.text()
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: answer === '' ? undefined : JSON.parse(answer),
   }
 }
 

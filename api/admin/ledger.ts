@@ -1,8 +1,7 @@
 import { timestamp } from '../../core/clock.ts'
 import { listLedger, type LedgerEntry } from '../../core/db/ledger.ts'
 import { organisationArgument, type Command } from './command.ts'
-
-const PAGE = 500
+import { everyRow } from './every-row.ts'
 
 const list: Command = {
   positionals: [],
@@ -16,14 +15,8 @@ const list: Command = {
     const organisation = organisationArgument(options.organisation)
     return async (context) => {
       const organisationId = await organisation(context)
-      const entries: unknown[] = []
-      for (let afterId: string | undefined, isLast = false; !isLast;) {
-        const page = await listLedger(context.db, organisationId, { limit: PAGE, afterId })
-        entries.push(...page.map(viewEntry))
-        afterId = page.at(-1)?.id
-        isLast = page.length < PAGE
-      }
-      return entries
+      const entries = await everyRow((page) => listLedger(context.db, organisationId, page))
+      return entries.map(viewEntry)
     }
   },
 }

@@ -2,8 +2,7 @@ import { timestamp } from '../../core/clock.ts'
 import { listOperationalEvents, type OperationalEvent } from '../../core/db/operational-events.ts'
 import { encodeId } from '../../core/ids.ts'
 import { organisationArgument, type Command } from './command.ts'
-
-const PAGE = 500
+import { everyRow } from './every-row.ts'
 
 const list: Command = {
   positionals: [],
@@ -17,17 +16,10 @@ const list: Command = {
     const organisation = organisationArgument(options.organisation)
     return async (context) => {
       const organisationId = await organisation(context)
-      const notices: unknown[] = []
-      for (let afterId: string | undefined, isLast = false; !isLast;) {
-        const page = await listOperationalEvents(context.db, organisationId, {
-          limit: PAGE,
-          afterId,
-        })
-        notices.push(...page.map(viewNotice))
-        afterId = page.at(-1)?.id
-        isLast = page.length < PAGE
-      }
-      return notices
+      const events = await everyRow((page) =>
+        listOperationalEvents(context.db, organisationId, page),
+      )
+      return events.map(viewNotice)
     }
   },
 }

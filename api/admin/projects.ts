@@ -1,6 +1,7 @@
 import { listProjects } from '../../core/db/projects.ts'
 import { viewProject } from '../shapes/project.ts'
 import { organisationArgument, type Command, type Context } from './command.ts'
+import { everyRow } from './every-row.ts'
 
 const list: Command = {
   positionals: [],
@@ -20,14 +21,16 @@ export const PROJECT_COMMANDS: Readonly<Record<string, Command>> = { list }
 
 async function allProjects({ db }: Context, organisationId: string): Promise<unknown[]> {
   const reach = { organisationId, projectId: undefined }
-  const projects: unknown[] = []
-  for (let after: { value: string; id: string } | undefined, isLast = false; !isLast;) {
-    const page = { limit: 100, sortBy: 'createdAt', sortDir: 'asc', after } as const
-    const rows = await listProjects(db, reach, page)
-    const shown = rows.slice(0, page.limit)
-    projects.push(...shown.map(viewProject))
-    isLast = rows.length <= page.limit
-    after = { value: '', id: shown.at(-1)?.id ?? '' }
-  }
-  return projects
+  const projects = await everyRow(async ({ limit, afterId }) => {
+    const after = afterId === undefined ? undefined : { value: '', id: afterId }
+    const rows = await listProjects(db, reach, {
+      limit,
+      sortBy: 'createdAt',
+      sortDir: 'asc',
+      after,
+    })
+    // Whoever lists for a page reads one row more than it holds.
+    return rows.slice(0, limit)
+  })
+  return projects.map(viewProject)
 }

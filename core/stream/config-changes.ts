@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { askIngest, type AskDeps } from './ask-ingest.ts'
+import { askProcesses, type AskDeps } from './ask-processes.ts'
 import type { NatsConnection } from './nats.ts'
 import { CONFIG_CHANGED } from './subjects.ts'
 
@@ -27,7 +27,7 @@ export async function announceChanges(
 ): Promise<void> {
   const data = JSON.stringify({ changes })
   const withWorkers = changes.some(({ kind }) => kind === 'destination')
-  await askIngest(deps, CONFIG_CHANGED, { data, waitMs: ACKNOWLEDGE_WAIT_MS, withWorkers })
+  await askProcesses(deps, CONFIG_CHANGED, { data, waitMs: ACKNOWLEDGE_WAIT_MS, withWorkers })
 }
 
 /** Calls `forget` for each notice and answers with `processId` when it is done. Ends when the connection closes. */

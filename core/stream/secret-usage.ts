@@ -1,5 +1,5 @@
 import type { Logger } from '../log.ts'
-import { askIngest, type AskDeps } from './ask-ingest.ts'
+import { askProcesses, type AskDeps } from './ask-processes.ts'
 import type { NatsConnection } from './nats.ts'
 import { SECRET_USAGE_WANTED } from './subjects.ts'
 
@@ -8,7 +8,7 @@ const FLUSH_WAIT_MS = 500
 
 /** Has every live ingest process write what it counted of secrets. False when one did not within 500 ms. */
 export async function flushSecretUsage(deps: AskDeps): Promise<boolean> {
-  return await askIngest(deps, SECRET_USAGE_WANTED, { data: '', waitMs: FLUSH_WAIT_MS })
+  return await askProcesses(deps, SECRET_USAGE_WANTED, { data: '', waitMs: FLUSH_WAIT_MS })
 }
 
 /** Answers with `processId` when `flush` has written everything, and not at all when it failed. */

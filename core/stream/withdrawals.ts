@@ -1,8 +1,7 @@
 import { z } from 'zod'
 
-import type { Clock } from '../clock.ts'
-import type { Db } from '../db/db.ts'
 import { liveProcesses } from '../db/processes.ts'
+import { gatherAnswers, type AskDeps } from './ask-processes.ts'
 import { isConnected, type NatsConnection } from './nats.ts'
 import { WITHDRAW } from './subjects.ts'
 
@@ -34,40 +33,36 @@ const WORKER_LIVE_MS = 10_000
  * was named, save those that are `underWay`. Otherwise a worker that seems to live has not answered in time.
  */
 export async function withdraw(
-  { nats, db, clock }: { nats: NatsConnection; db: Db; clock: Clock },
+  { nats, db, clock }: AskDeps,
   withdrawal: Withdrawal,
 ): Promise<{ underWay: Set<string>; isComplete: boolean }> {
   const underWay = new Set<string>()
   if (withdrawal.deliveries.length + withdrawal.deleted.length === 0) {
     return { underWay, isComplete: true }
   }
-  const missing = new Set(await liveProcesses(db, 'worker', clock.now(), WORKER_LIVE_MS))
-  if (missing.size === 0) return { underWay, isComplete: true }
+  const asked = await liveProcesses(db, 'worker', clock.now(), WORKER_LIVE_MS)
+  if (asked.length === 0) return { underWay, isComplete: true }
   if (!isConnected(nats)) return { underWay, isComplete: false }
-  const inbox = `_INBOX.${crypto.randomUUID()}`
-  const answers = nats.subscribe(inbox)
-  const timer = setTimeout(() => answers.unsubscribe(), ANSWER_WAIT_MS)
-  nats.publish(WITHDRAW, JSON.stringify(withdrawal), { reply: inbox })
-  for await (const message of answers) {
-    // Without a body NATS itself says that nobody listens.
-    if (message.data.length === 0) break
-    const answer = Answer.parse(message.json())
-    for (const id of answer.underWay) underWay.add(id)
-    missing.delete(answer.worker)
-    if (missing.size === 0) break
-  }
-  clearTimeout(timer)
-  return { underWay, isComplete: missing.size === 0 }
+  const question = { subject: WITHDRAW, data: JSON.stringify(withdrawal), asked }
+  const isComplete = await gatherAnswers(
+    nats,
+    { ...question, waitMs: ANSWER_WAIT_MS },
+    (message) => {
+      // Without a body NATS itself says that nobody listens.
+      if (message.data.length === 0) return null
+      const answer = Answer.parse(message.json())
+      for (const id of answer.underWay) underWay.add(id)
+      return answer.worker
+    },
+  )
+  return { underWay, isComplete }
 }
 
 /**
  * To be called after the deletion was committed. A worker that does not answer in time finds what is gone when it next
  * claims. (decisions: Delivery, "cancelled")
  */
-export async function withdrawDeleted(
-  deps: { nats: NatsConnection; db: Db; clock: Clock },
-  ids: readonly string[],
-): Promise<void> {
+export async function withdrawDeleted(deps: AskDeps, ids: readonly string[]): Promise<void> {
   for (let from = 0; from < ids.length; from += IDS_MAX) {
     await withdraw(deps, { deliveries: [], deleted: ids.slice(from, from + IDS_MAX) })
   }

@@ -6,8 +6,9 @@ import { listLedger, type LedgerEntry } from '../../core/db/ledger.ts'
 import { foldUsage } from '../../core/db/usage.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { followPlans, keepBilling } from '../../dataplane/housekeeper/billing.ts'
+import type { Answer } from '../call-api.ts'
 import { furnish, seedEvent, uuid } from '../seed.ts'
-import { startWorld, type Answer, type Tenant, type World } from '../world.ts'
+import { startWorld, type Tenant, type World } from '../world.ts'
 
 const DAY_MS = 86_400_000
 

@@ -7,7 +7,6 @@ import { hangs, says, type Endpoint, type Respond } from '../endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
 import { furnish, seedDelivery, seedEvent, uuid } from '../seed.ts'
 import { startWorld } from '../world.ts'
-import { expectDocumented } from './documented.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000
@@ -15,7 +14,6 @@ const SWEPT_MS = 21_000
 async function cancel(relay: Relay, id: string): Promise<Resource> {
   const path = `/v1/deliveries/${id}/cancel`
   const answer = await relay.api('POST', path)
-  await expectDocumented(relay, 'POST', path, answer)
   return answer
 }
 

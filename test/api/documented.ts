@@ -20,7 +20,7 @@ const schemas = new Map<string, z.ZodType>()
 
 /**
  * Fails unless the OpenAPI document describes this answer: its operation, its status, its headers and its body without
- * a member more. Every answer that a test gets through `world.api` passes here.
+ * a member more. Every answer that a test gets through `callApi` passes here.
  */
 export function expectAnswer(method: string, path: string, answer: Seen): void {
   if (!path.startsWith('/v1/')) return
@@ -42,16 +42,6 @@ export function expectAnswer(method: string, path: string, answer: Seen): void {
   expect(schema, `${what} with a body that is not documented`).toBeDefined()
   const { error } = schemaOf(schema ?? {}).safeParse(answer.body)
   expect(error?.issues ?? [], `${what}: ${JSON.stringify(answer.body).slice(0, 500)}`).toEqual([])
-}
-
-/** For what did not come through `world.api`. */
-export async function expectDocumented(
-  _world: unknown,
-  method: string,
-  path: string,
-  answer: Seen,
-): Promise<void> {
-  expectAnswer(method, path, answer)
 }
 
 function expectHeaders(what: string, response: Json, { headers }: Seen): void {

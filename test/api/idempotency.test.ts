@@ -9,8 +9,9 @@ import { openDb, openPool } from '../../core/db/db.ts'
 import { claimAnswer, deleteOldAnswers } from '../../core/db/idempotent-answers.ts'
 import { IDEMPOTENCY_CLAIM_MS, IDEMPOTENCY_HOURS } from '../../core/limits.ts'
 import { digestOf } from '../../core/secrets/derived.ts'
+import type { Answer } from '../call-api.ts'
 import { furnish, uuid } from '../seed.ts'
-import { startWorld, type Answer, type World } from '../world.ts'
+import { startWorld, type World } from '../world.ts'
 
 let world: World
 beforeAll(async () => {

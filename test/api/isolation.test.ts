@@ -6,8 +6,9 @@ import type { Route } from '../../api/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId, encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { covers, RESOURCES, type Need, type Permissions } from '../../core/keys/permissions.ts'
+import type { Answer } from '../call-api.ts'
 import { seedDelivery, seedEvent } from '../seed.ts'
-import { EVERYTHING, startWorld, type Answer, type Tenant, type World } from '../world.ts'
+import { EVERYTHING, startWorld, type Tenant, type World } from '../world.ts'
 
 /** Ids of one project by their prefixes, one of each kind that a request can name. */
 type Ids = Readonly<Partial<Record<Prefix, string>>>

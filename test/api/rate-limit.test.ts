@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
-import { startWorld, type Answer } from '../world.ts'
+import type { Answer } from '../call-api.ts'
+import { startWorld } from '../world.ts'
 
 const HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
 

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { furnish, seedDelivery, seedEvent, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
-import { expectDocumented } from './documented.ts'
 
 let world: World
 beforeAll(async () => {
@@ -14,14 +13,12 @@ async function made(path: string, body: unknown) {
   const answer = await world.api('POST', path, body)
   expect(answer.body).toMatchObject({ id: expect.any(String) })
   expect(answer.status).toBe(201)
-  await expectDocumented(world, 'POST', path, answer)
   return answer.body
 }
 
 async function read(path: string) {
   const answer = await world.api('GET', path)
   expect(answer.status, path).toBe(200)
-  await expectDocumented(world, 'GET', path, answer)
   return answer.body
 }
 
@@ -106,7 +103,6 @@ test('PATCH changes what it names, null puts a member back, and updatedAt moves'
   const changed = await world.api('PATCH', `/v1/sources/${source.id}`, {
     data: { eventTypeField: null, maxPayloadSizeKb: null, idempotencyKeys: ['header.x-id'] },
   })
-  await expectDocumented(world, 'PATCH', `/v1/sources/${source.id}`, changed)
   expect(changed.body).toEqual({
     ...source,
     eventTypeField: null,
@@ -217,7 +213,6 @@ test('toggles switch sources, destinations and connections and change nothing el
   ]) {
     const before = await read(path)
     const off = await world.api('POST', `${path}/toggle`, { isEnabled: false })
-    await expectDocumented(world, 'POST', `${path}/toggle`, off)
     expect(off.body.isEnabled).toBe(false)
     const on = await world.api('POST', `${path}/toggle`, { isEnabled: true })
     expect(on.body).toEqual({ ...before, updatedAt: expect.any(String) })
@@ -323,7 +318,6 @@ test('lists page through everything once, in each order, while rows come in', as
         'GET',
         `/v1/sources?limit=2&${order}${cursor && `&cursor=${cursor}`}`,
       )
-      await expectDocumented(own, 'GET', '/v1/sources', page)
       seen.push(...page.body.data.map((source: { name: string }) => source.name))
       cursor = page.body.nextCursor
     }
@@ -358,7 +352,6 @@ test('test-filter names the part that excludes an event or a sample', async () =
   const eventId = await seedEvent(world, { sourceId, raw: '{"amount":12}' })
   const filter = { body: { amount: { $gt: 100 } } }
   const stored = await world.api('POST', '/v1/connections/test-filter', { filter, eventId })
-  await expectDocumented(world, 'POST', '/v1/connections/test-filter', stored)
   expect(stored.body).toEqual({ matched: false, failedPart: 'body', path: 'body.amount.$gt' })
   const sample = { body: { amount: 101 } }
   const sampled = await world.api('POST', '/v1/connections/test-filter', { filter, sample })

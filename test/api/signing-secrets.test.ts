@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
 import { uuid } from '../seed.ts'
-import { expectDocumented } from './documented.ts'
 
 let relay: Relay
 beforeAll(async () => {
@@ -16,7 +15,6 @@ const BODY = '{"order":7}'
 async function rotate(id: string, body?: object): Promise<Resource> {
   const path = `/v1/destinations/${id}/rotate-signing-secret`
   const answer = await relay.api('POST', path, body)
-  await expectDocumented(relay, 'POST', path, answer)
   expect(answer.headers.get('cache-control')).toBe('no-store')
   return answer
 }
@@ -24,7 +22,6 @@ async function rotate(id: string, body?: object): Promise<Resource> {
 async function reveal(id: string): Promise<Resource> {
   const path = `/v1/destinations/${id}/signing-secret`
   const answer = await relay.api('GET', path)
-  await expectDocumented(relay, 'GET', path, answer)
   expect(answer).toMatchObject({ status: 200 })
   expect(answer.headers.get('cache-control')).toBe('no-store')
   return answer.body

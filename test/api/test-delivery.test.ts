@@ -5,7 +5,6 @@ import { hangs, says } from '../endpoint.ts'
 import { setUsage, usageOf } from '../limits.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
 import { uuid } from '../seed.ts'
-import { expectDocumented } from './documented.ts'
 
 let relay: Relay
 beforeAll(async () => {
@@ -16,7 +15,6 @@ afterAll(async () => await relay[Symbol.asyncDispose]())
 async function send(id: string, body?: unknown, from = relay): Promise<Resource> {
   const path = `/v1/destinations/${id}/test-delivery`
   const answer = await from.api('POST', path, body)
-  if (answer.status < 500) await expectDocumented(from, 'POST', path, answer)
   return answer
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 
+import type { Answer } from '../call-api.ts'
 import type { Resource } from '../relay.ts'
-import type { Answer } from '../world.ts'
 import { admin } from './admin.ts'
 import { SIGNED } from './signature.ts'
 import { call, EVERYTHING, openTenant, permissionWords, type Tenant } from './tenant.ts'

@@ -2,9 +2,9 @@ import { expect, inject, onTestFinished, vi } from 'vitest'
 
 import { RESOURCES, type Permissions } from '../../core/keys/permissions.ts'
 import type { PlanName } from '../../core/plans/plans.ts'
+import { callApi, type Answer, type CallOptions } from '../call-api.ts'
 import { startEndpoint, type Endpoint, type Respond } from '../endpoint.ts'
 import type { Heard, Resource } from '../relay.ts'
-import type { Answer, CallOptions } from '../world.ts'
 import { admin } from './admin.ts'
 
 const { apiUrl, ingestUrl, endpointHost } = inject('installation')
@@ -151,29 +151,13 @@ export async function accept(source: Resource, sent?: Sent): Promise<string> {
   return body.eventId
 }
 
-/** Without a body of JSON nothing is said about its type. */
 export async function call(
   method: string,
   path: string,
   body?: unknown,
-  { key = null, headers = {} }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<Answer> {
-  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-  const answer = await fetch(`${apiUrl}${path}`, {
-    method,
-    headers: {
-      ...(text !== undefined && { 'content-type': 'application/json' }),
-      ...(key !== null && { authorization: `Bearer ${key}` }),
-      ...headers,
-    },
-    ...(text !== undefined && { body: text }),
-  })
-  const said = await answer.text()
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    body: said === '' ? undefined : JSON.parse(said),
-  }
+  return await callApi(apiUrl, { method, path, body }, options)
 }
 
 async function createKey(

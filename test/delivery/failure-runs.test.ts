@@ -9,9 +9,10 @@ import { deleteOldOperationalEvents } from '../../core/db/operational-events.ts'
 import { foldDeliveries } from '../../core/db/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/failing.ts'
+import type { Answer } from '../call-api.ts'
 import { noticesOf } from '../notices.ts'
 import { uuid } from '../seed.ts'
-import { startWorld, type Answer, type World } from '../world.ts'
+import { startWorld, type World } from '../world.ts'
 
 type Resource = Answer['body']
 

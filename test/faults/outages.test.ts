@@ -98,8 +98,8 @@ test('a frozen ingest loses nothing that was accepted', async () => {
   expect(account.duplicated).toBe(0)
 })
 
-test('a frozen worker gives way to the one that stands by and takes nothing back', async () => {
-  await using _standBy = relay.startStandBy()
+test('a frozen worker gives way to the other one and takes nothing back', async () => {
+  await using _second = relay.startSecondWorker()
   await using route = await openRoute(relay, 'frozen worker')
   await using load = startLoad({ ...route, perSecond: PER_SECOND })
   const frozen = await pass(load, 0, 4)

@@ -46,8 +46,8 @@ export interface Relay extends AsyncDisposable {
   api(method: string, path: string, body?: unknown): Promise<unknown>
   query(sql: string, values: readonly unknown[]): Promise<unknown[]>
   supervisor(): number
-  /** A second worker beside the supervisor's: it stands by for the lease. */
-  startStandBy(): AsyncDisposable
+  /** A second worker beside the supervisor's: they share the partitions. */
+  startSecondWorker(): AsyncDisposable
   /** Starts the supervisor again on the same data and ports, after it was killed. */
   startAgain(): Promise<void>
 }
@@ -84,7 +84,7 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
     api: async (method, path, body) => await call(told, method, path, body),
     query: async (sql, values) => (await pool.query<object>(sql, [...values])).rows,
     supervisor: () => child.pid ?? 0,
-    startStandBy: () => startStandBy(dataDir, told),
+    startSecondWorker: () => startSecondWorker(dataDir, told),
     startAgain: async () => {
       child = launch(settings)
       await ready(dataDir, child)
@@ -112,7 +112,7 @@ async function ready(dataDir: string, child: ChildProcess): Promise<z.infer<type
   return read()
 }
 
-function startStandBy(
+function startSecondWorker(
   dataDir: string,
   { databaseUrl, natsUrl }: z.infer<typeof Told>,
 ): AsyncDisposable {
