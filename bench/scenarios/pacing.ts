@@ -8,6 +8,8 @@ import type { Row } from '../table.ts'
 
 const DESTINATION_RATE = 50
 const ORGANISATION_RATE = 100
+/** Twice the mean, as in every plan of the specification. */
+const ORGANISATION_BURST = 200
 const ORGANISATION_DESTINATIONS = 4
 /** Beyond what can go out in the time, so that there is always one waiting. */
 const FLOOD_BESIDES = 1_000
@@ -28,7 +30,7 @@ export async function pacing({ seconds = 20 }: { seconds?: number }): Promise<Ro
   const file = join(plans, 'plans.json')
   const limits = {
     maxDeliveriesPerSecond: ORGANISATION_RATE,
-    burstDeliveriesPerSecond: ORGANISATION_RATE,
+    burstDeliveriesPerSecond: ORGANISATION_BURST,
   }
   writeFileSync(file, JSON.stringify({ enterprise: limits }))
   const settings = { PLANS_FILE: file, DEFAULT_PLAN: 'enterprise' }
@@ -36,11 +38,14 @@ export async function pacing({ seconds = 20 }: { seconds?: number }): Promise<Ro
   const ofOrganisation = await flood(several, { rate: ORGANISATION_RATE, seconds })
   rmSync(plans, { recursive: true })
   return [
-    rowOf(`pacing of a destination at ${DESTINATION_RATE}/s`, DESTINATION_RATE, ofDestination),
+    rowOf(`pacing of a destination at ${DESTINATION_RATE}/s`, ofDestination, {
+      rate: DESTINATION_RATE,
+      burst: DESTINATION_RATE,
+    }),
     rowOf(
-      `pacing of an organisation at ${ORGANISATION_RATE}/s, ${ORGANISATION_DESTINATIONS} destinations`,
-      ORGANISATION_RATE,
+      `pacing of an organisation at ${ORGANISATION_RATE}/s, bursts of ${ORGANISATION_BURST}, ${ORGANISATION_DESTINATIONS} destinations`,
       ofOrganisation,
+      { rate: ORGANISATION_RATE, burst: ORGANISATION_BURST },
     ),
   ]
 }
@@ -60,11 +65,15 @@ async function flood(
   return arrivals.filter((at) => at < first + seconds * 1_000)
 }
 
-function rowOf(figure: string, rate: number, arrivals: readonly number[]): Row {
+function rowOf(
+  figure: string,
+  arrivals: readonly number[],
+  { rate, burst }: { rate: number; burst: number },
+): Row {
   const share = leastIn(arrivals, MEAN_MS) / ((rate * MEAN_MS) / 1_000)
   return {
     figure,
-    must: `at most ${rate + 2} in any second, 99 % over 10 s`,
+    must: `at most ${burst + 2} in any second, 99 % over 10 s`,
     measured: `at most ${mostIn(arrivals, 1_000)}, ${(share * 100).toFixed(1)} %`,
     cpu: `${arrivals.length} arrivals by the sink's clock`,
   }

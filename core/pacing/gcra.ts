@@ -3,9 +3,10 @@
  * at which its bucket is empty of spent deliveries again. The bucket holds `burst` deliveries and gives one back every
  * `intervalMs`.
  *
- * Timers are late. A delivery that goes out up to CATCH_UP_MS after its moment does not push back the ones behind it,
- * or a rate of 1,000 a second would run at half of it. What is caught up appears as a burst, so above some 160 a second
- * the pace is set slower by as much (0.6 % at most): no second sees more than rate + 1, and 99.4 % of the rate is kept.
+ * Timers are late. A delivery that goes out up to `catchUpMs` after its moment does not push back the ones behind it,
+ * or a rate of 1,000 a second would run at half of it. What is caught up appears as a burst, so that no second sees more
+ * than rate + 1 up to an interval is caught up; where that is short, above some 160 a second, the pace is set slower by
+ * as much (0.6 % at most).
  */
 
 /** What one scope remembers between deliveries; `{ tatMs: 0 }` is a full bucket. */
@@ -16,6 +17,8 @@ export interface PaceState {
 export interface Pace {
   intervalMs: number
   burst: number
+  /** How late a delivery may be without those behind it being late too. */
+  catchUpMs: number
 }
 
 export type Taken = { allowed: true; tatMs: number } | { allowed: false; retryAtMs: number }
@@ -43,7 +46,8 @@ const PERIOD_MS: Record<RateLimitPeriod, number> = {
   day: 86_400_000,
 }
 
-const CATCH_UP_MS = 5
+/** Late timers of a process that is busy; the least is caught up whatever it costs, more would show as a burst. */
+const CATCH_UP_MS = { least: 5, most: 20 }
 /** Times are whole milliseconds, so two of them lie up to one more apart than they say. */
 const CLOCK_GRAIN_MS = 1
 /** A TAT this much past a full bucket comes from a slower limit that has been raised since. */
@@ -54,7 +58,7 @@ const UNLIMITED_BURST_MS = 60_000
 /** The pace of a destination: evenly spaced, no burst. (decisions: Delivery) */
 export function destinationPace(rateLimit: number, period: RateLimitPeriod): Pace {
   const perSecond = (rateLimit * 1_000) / PERIOD_MS[period]
-  return { intervalMs: intervalOf(perSecond, perSecond + 1), burst: 1 }
+  return { ...spacing(perSecond, perSecond + 1), burst: 1 }
 }
 
 /**
@@ -70,10 +74,10 @@ export function planPace(limits: {
   if (rate === Infinity) return undefined
   if (burstDeliveriesPerSecond === null) {
     const burst = (rate * UNLIMITED_BURST_MS) / 1_000
-    return { intervalMs: intervalOf(rate, rate + 1), burst }
+    return { ...spacing(rate, rate + 1), burst }
   }
   const burst = Math.max(1, burstDeliveriesPerSecond - rate)
-  return { intervalMs: intervalOf(rate, burstDeliveriesPerSecond - burst + 1), burst }
+  return { ...spacing(rate, burstDeliveriesPerSecond - burst + 1), burst }
 }
 
 /**
@@ -118,14 +122,16 @@ function nextAtMs(state: PaceState, pace: Pace, nowMs: number): number {
 }
 
 function tatAfter(state: PaceState, pace: Pace, nowMs: number): number {
-  const { intervalMs, burst } = pace
+  const { intervalMs, burst, catchUpMs } = pace
   // A TAT from a slower limit would hold every later delivery back: the bucket counts as just emptied.
   const latest = nowMs + (burst - 1) * intervalMs
-  return Math.min(Math.max(state.tatMs, nowMs - CATCH_UP_MS), latest) + intervalMs
+  return Math.min(Math.max(state.tatMs, nowMs - catchUpMs), latest) + intervalMs
 }
 
-/** The interval of a rate, stretched so that what is caught up does not lift a second's count over `most`. */
-function intervalOf(perSecond: number, most: number): number {
-  const paid = most / (1 + (CATCH_UP_MS + CLOCK_GRAIN_MS) / 1_000)
-  return 1_000 / Math.min(perSecond, paid)
+/** The spacing of a rate: as much is caught up as keeps a second's count at `most`; less than the least, stretched. */
+function spacing(perSecond: number, most: number): Pick<Pace, 'intervalMs' | 'catchUpMs'> {
+  const room = (most / perSecond - 1) * 1_000 - CLOCK_GRAIN_MS
+  const catchUpMs = Math.min(Math.max(room, CATCH_UP_MS.least), CATCH_UP_MS.most)
+  const paid = most / (1 + (catchUpMs + CLOCK_GRAIN_MS) / 1_000)
+  return { intervalMs: 1_000 / Math.min(perSecond, paid), catchUpMs }
 }
