@@ -93,7 +93,7 @@ interface Pace {
 }
 
 /** Open loop: events are due evenly, whatever becomes of the earlier ones. */
-function paced(rate: number): Pace {
+export function paced(rate: number): Pace {
   return {
     async run(send, until) {
       const intervalMs = 1_000 / rate

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,6 +11,8 @@ import { z } from 'zod'
 
 import { commandOf, isAlive, isGone, waitFor } from '../standalone/os-process.ts'
 import { freePort } from '../standalone/ports.ts'
+import { childrenOf } from './children.ts'
+import { SURROUNDINGS } from './program.ts'
 import { scratch } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -30,7 +32,7 @@ const Standalone = z.object({
 function start(dataDir: string, env: Record<string, string> = {}): ChildProcess {
   const child = spawn(process.execPath, ['standalone/main.ts'], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, API_PORT: '0', INGEST_PORT: '0', ...env },
+    env: { ...SURROUNDINGS, DATA_DIR: dataDir, API_PORT: '0', INGEST_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(async () => {
@@ -70,19 +72,6 @@ function serverPids(dataDir: string): number[] {
   return pids
 }
 
-/** Children that run a role. */
-function rolesOf(pid: number): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((id) => id > 0 && isAlive(id))
-    .filter((id) => parentOf(id) === pid && commandOf(id).includes('parent-watch'))
-}
-
-function parentOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)
-  return Number(fields?.split(' ')[1])
-}
-
 test('npm start names a used port before it starts anything', async () => {
   using directory = scratch()
   const port = await freePort()
@@ -115,7 +104,7 @@ test.skipIf(process.platform !== 'linux')(
     const second = await outcome(start(dataDir))
     expect(second).toEqual({ code: 1, said: expect.stringContaining(`pid ${first.pid}`) })
 
-    const [role = 0] = rolesOf(told.pid).filter((pid) => commandOf(pid).includes(' api/main.ts'))
+    const [role = 0] = childrenOf(told.pid, ' api/main.ts')
     process.kill(role, 'SIGKILL')
     const isBack = async () => {
       const answer = await fetch(`${told.apiUrl}/v1/sources`).catch(() => undefined)
@@ -124,7 +113,7 @@ test.skipIf(process.platform !== 'linux')(
     expect(await waitFor(() => !isAlive(role), 5_000)).toBe(true)
     expect(await waitFor(isBack, 30_000)).toBe(true)
 
-    const roles = rolesOf(told.pid)
+    const roles = childrenOf(told.pid, 'parent-watch')
     expect(roles).toHaveLength(4)
     const servers = serverPids(dataDir)
     first.kill('SIGKILL')

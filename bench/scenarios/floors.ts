@@ -4,11 +4,14 @@ import { once } from 'node:events'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
 import { timeCommits, timeMessages } from '../floors/storage.ts'
-import { percentile } from '../measure.ts'
+import { startInstallation } from '../installation.ts'
+import { paced, percentile } from '../measure.ts'
+import { readUsage } from '../processes.ts'
 import type { Row } from '../table.ts'
 import { openSink, Senders } from '../traffic.ts'
 
@@ -16,8 +19,8 @@ const SECONDS = 4
 const SYNCS = 200
 const CONNECTIONS = 64
 
-/** At this rate nothing queues: what is left is the way there and back. */
-const SLOW_PER_SECOND = 50
+/** Rates at which nothing queues: what is left is the way there and back. */
+const RATES = { slow: 50, fast: 500 }
 
 /**
  * What this machine gives to anyone, in the same run: by these a figure travels from one machine to another. The sum
@@ -37,7 +40,13 @@ export async function floors(): Promise<Row[]> {
       perSecond(server.perSecond),
       us(server.cpuUs),
     ),
-    row(`floor: bare fastify 200 at ${SLOW_PER_SECOND}/s`, latencyText(server.slow)),
+    row(`floor: bare fastify 200 at ${RATES.slow}/s`, latencyText(server.slow)),
+    row(`floor: bare fastify 200 at ${RATES.fast}/s`, latencyText(server.fast), us(server.fastUs)),
+    row(
+      `floor: fastify that commits a row before its 200, at ${RATES.fast}/s`,
+      latencyText(server.kept),
+      `server ${us(server.keptUs)}, postgres ${us(server.keptPostgresUs)}`,
+    ),
     row('floor: bare undici POST, destination included', perSecond(post.perSecond), us(post.cpuUs)),
     row(
       'floor: one row committed',
@@ -69,7 +78,7 @@ const perSecond = (value: number): string => `${Math.round(value).toLocaleString
 
 function latencyText(sorted: readonly number[]): string {
   const at = (share: number): string => percentile(sorted, share).toFixed(2)
-  return `p50 ${at(0.5)}, p95 ${at(0.95)} ms`
+  return `p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)} ms`
 }
 
 function timeHmac(): number {
@@ -104,12 +113,19 @@ interface BareServer {
   perSecond: number
   /** Of the server alone. */
   cpuUs: number
-  /** Milliseconds to each answer at the slow rate, sorted. */
+  /** Milliseconds to each answer at a rate, sorted, and the server's CPU for one. */
   slow: number[]
+  fast: number[]
+  fastUs: number
+  /** The same with a row committed before the answer. */
+  kept: number[]
+  keptUs: number
+  keptPostgresUs: number
 }
 
 async function bareServer(): Promise<BareServer> {
-  const child = fork(new URL('../floors/server.ts', import.meta.url))
+  await using installation = await startInstallation()
+  const child = fork(new URL('../floors/server.ts', import.meta.url), [installation.databaseUrl])
   const heard = async <T>(schema: z.ZodType<T>): Promise<T> => {
     const [message]: unknown[] = await once(child, 'message')
     return schema.parse(message)
@@ -119,17 +135,38 @@ async function bareServer(): Promise<BareServer> {
     child.send('cpu')
     return await heard(z.number())
   }
-  const senders = new Senders({ url, secret: 'floor', bodyBytes: 1_024 })
+  const postgresUs = (): number => readUsage(installation.supervisorPid).postgres.cpuUs
+  const target = { url, secret: 'floor', bodyBytes: 1_024, paths: ['/'] }
+  const senders = new Senders(target)
   await senders.open(CONNECTIONS)
   await sendFor(senders, 1_000)
   const before = await cpuUs()
   const answered = await sendFor(senders, SECONDS * 1_000)
-  const used = (await cpuUs()) - before
-  const slow = await sendSlowly(senders)
+  const afterFull = await cpuUs()
+  const slow = await sendAt(senders, RATES.slow)
+  const beforeFast = await cpuUs()
+  const fast = await sendAt(senders, RATES.fast)
+  const afterFast = await cpuUs()
   senders.close()
+  const keepers = new Senders({ ...target, paths: ['/kept'] })
+  await keepers.open(CONNECTIONS)
+  await sendAt(keepers, RATES.fast)
+  const beforeKept = { server: await cpuUs(), postgres: postgresUs() }
+  const kept = await sendAt(keepers, RATES.fast)
+  const afterKept = { server: await cpuUs(), postgres: postgresUs() }
+  keepers.close()
   child.disconnect()
   await once(child, 'exit')
-  return { perSecond: answered / SECONDS, cpuUs: used / answered, slow }
+  return {
+    perSecond: answered / SECONDS,
+    cpuUs: (afterFull - before) / answered,
+    slow,
+    fast,
+    fastUs: (afterFast - beforeFast) / fast.length,
+    kept,
+    keptUs: (afterKept.server - beforeKept.server) / kept.length,
+    keptPostgresUs: (afterKept.postgres - beforeKept.postgres) / kept.length,
+  }
 }
 
 /** Each connection sends again as soon as it is answered. Returns the number of answers. */
@@ -148,14 +185,15 @@ async function sendFor(senders: Senders, ms: number): Promise<number> {
   return answered
 }
 
-async function sendSlowly(senders: Senders): Promise<number[]> {
+/** Open loop. Returns milliseconds from when each was due to its answer, sorted. */
+async function sendAt(senders: Senders, rate: number): Promise<number[]> {
   const times: number[] = []
-  for (let n = 0; n < SECONDS * SLOW_PER_SECOND; n++) {
-    const startedAt = performance.now()
-    await new Promise<void>((resolve) => senders.send(n, () => resolve()))
-    times.push(performance.now() - startedAt)
-    await new Promise((resolve) => setTimeout(resolve, 1_000 / SLOW_PER_SECOND))
+  let sent = 0
+  const send = (dueAt: number): void => {
+    senders.send(sent++, () => times.push(performance.now() - dueAt))
   }
+  await paced(rate).run(send, performance.now() + SECONDS * 1_000)
+  while (times.length < sent) await sleep(1)
   return times.toSorted((a, b) => a - b)
 }
 

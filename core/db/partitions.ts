@@ -6,7 +6,8 @@ import { RETENTION_CLASSES } from '../limits.ts'
 import type { Db } from './db.ts'
 
 const DAY_MS = 86_400_000
-const DAYS_AHEAD = 14
+/** Over a long week-end without a housekeeper. Each day that is not needed yet costs every plan that cannot pass it over. */
+const DAYS_AHEAD = 3
 
 /**
  * A delivery is written once and updated once, mostly, and rows of one page in one batch: old versions cannot give way
@@ -29,7 +30,7 @@ const DEFAULT_HOLDS_ROWS = '23514'
 
 /**
  * Makes each class's partition, with a DEFAULT below it that catches what has no day, and the days from yesterday to
- * two weeks ahead for the classes that some organisation is in. Safe to run again and side by side. A day whose rows
+ * three ahead for the classes that some organisation is in. Safe to run again and side by side. A day whose rows
  * are in the DEFAULT already stays there.
  */
 export async function ensurePartitions(db: Db, nowMs: number): Promise<void> {

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { runAdmin, type Ran } from '../program.ts'
 import { scratch } from '../servers.ts'
 import { startWorld, type World } from '../world.ts'
 
@@ -13,19 +13,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
-interface Ran {
-  code: number
-  stdout: string
-  stderr: string
-}
-
-async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-  return await new Promise((resolve) => {
-    const options = { env: { PATH: process.env['PATH'], DATABASE_URL: world.databaseUrl, ...env } }
-    execFile(process.execPath, ['api/admin/main.ts', ...args], options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-    })
-  })
+async function run(words: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  return await runAdmin(words, { DATABASE_URL: world.databaseUrl, ...env })
 }
 
 async function json(...args: string[]) {

@@ -12,6 +12,7 @@ import type { Permissions } from '../../core/keys/permissions.ts'
 import { deleteFinished, runOperations } from '../../dataplane/housekeeper/operations.ts'
 import type { Answer } from '../call-api.ts'
 import { hangs, says } from '../endpoint.ts'
+import { SURROUNDINGS } from '../program.ts'
 import { eventually, startRelay, type Resource } from '../relay.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
@@ -248,7 +249,7 @@ test('live deliveries of others keep going while an operation is stuck on a dead
   const startedAt = performance.now()
   await relay.accept(live.source)
   await eventually(() => expect(live.endpoint.arrivals).toHaveLength(1))
-  expect(performance.now() - startedAt).toBeLessThan(500)
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
   await relay.api('POST', `/v1/operations/${id}/cancel`)
 }, 60_000)
 
@@ -257,7 +258,7 @@ function startProcess(on: World, name: string) {
   const child = spawn(process.execPath, ['dataplane/housekeeper/main.ts'], {
     cwd: new URL('../..', import.meta.url),
     env: {
-      PATH: process.env['PATH'],
+      ...SURROUNDINGS,
       DATABASE_URL: on.databaseUrl,
       NATS_URL: on.natsUrl,
       POSTERN_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { jetstreamManager } from '@nats-io/jetstream'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
 import { hangs, says, type Arrival } from '../endpoint.ts'
@@ -96,14 +96,13 @@ test('without its stream the relay delivers by the sweeper, and makes the stream
   const lost = await relay.accept(source)
   await relay.advance(SWEPT_MS)
   // A worker that was not told of the deletion looks after its consumers when a request for messages has run out.
-  await relay.reaches(lost, { status: 'succeeded' }, 12_000)
+  await relay.reaches(lost, { status: 'succeeded' }, 20_000)
+  // The clock stands as far as the sweeper is concerned: what comes now comes by the stream.
   await eventually(async () => {
-    const startedAt = performance.now()
-    await relay.reaches(await relay.accept(source), { status: 'succeeded' }, 500)
-    expect(performance.now() - startedAt).toBeLessThan(500)
-  }, 15_000)
+    await relay.reaches(await relay.accept(source), { status: 'succeeded' }, SWEPT_MS / 4)
+  }, 30_000)
   expect(eventsOf(endpoint.arrivals).size).toBe(endpoint.arrivals.length)
-})
+}, 60_000)
 
 test('a worker that stops finishes or gives back what it has: nothing is lost and nothing comes twice', async () => {
   await using relay = await startRelay()
@@ -165,6 +164,7 @@ test('what a killed worker had in hand goes out from another', async () => {
     },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const died = once(child, 'exit')
   const shown = await relay.accept(slow.source)
   await relay.reaches(shown, { status: 'in_flight' }, 15_000)

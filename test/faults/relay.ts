@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,8 @@ import { z } from 'zod'
 
 import { commandOf, isAlive, isGone, signal } from '../../standalone/os-process.ts'
 import { freePort } from '../../standalone/ports.ts'
+import { childrenOf } from '../children.ts'
+import { SURROUNDINGS } from '../program.ts'
 import { scratch } from '../servers.ts'
 import { until } from './until.ts'
 
@@ -56,12 +58,15 @@ export function isRole(part: Part): part is RoleName {
   return part !== 'postgres' && part !== 'nats'
 }
 
-/** `env` is added to the settings: DATABASE_URL and NATS_URL replace the embedded servers. */
+/**
+ * `env` is added to the settings: DATABASE_URL and NATS_URL replace the embedded servers, DATA_DIR the directory that is
+ * made and removed.
+ */
 export async function startRelay(env: Record<string, string> = {}): Promise<Relay> {
   await using stack = new AsyncDisposableStack()
-  const { path: dataDir } = stack.use(scratch())
+  const dataDir = env['DATA_DIR'] ?? stack.use(scratch()).path
   const ports = { API_PORT: String(await freePort()), INGEST_PORT: String(await freePort()) }
-  const settings = { PATH: searchPath(), DATA_DIR: dataDir, ...ports, ...env }
+  const settings = { ...SURROUNDINGS, PATH: searchPath(), DATA_DIR: dataDir, ...ports, ...env }
   let child = launch(settings)
   // The embedded servers of a killed supervisor run on: only a start takes them over and ends them.
   stack.defer(async () => {
@@ -141,17 +146,9 @@ async function stop(child: ChildProcess): Promise<void> {
 
 function roleOf(supervisor: number, name: RoleName): number {
   const main = name === 'api' ? ' api/main.ts' : ` dataplane/${name}/main.ts`
-  const pid = readdirSync('/proc')
-    .map(Number)
-    .filter((id) => id > 0 && commandOf(id).includes(main))
-    .find((id) => isAlive(id) && parentOf(id) === supervisor)
+  const [pid] = childrenOf(supervisor, main)
   if (pid === undefined) throw new Error(`No ${name} runs`)
   return pid
-}
-
-function parentOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)
-  return Number(fields?.split(' ')[1])
 }
 
 function serverOf(dataDir: string, name: ServerName): number {

@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-
 import { isAlive, signal } from '../../standalone/os-process.ts'
+import { childrenOf } from '../children.ts'
 import type { Fault } from './fault-plan.ts'
 import { isRole, type Part, type Relay } from './relay.ts'
 
@@ -62,20 +61,5 @@ export class Striker implements Disposable {
   [Symbol.dispose](): void {
     process.off('exit', this.#wakeAtExit)
     this.wakeAll()
-  }
-}
-
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0 && parentOf(pid) === parent)
-}
-
-function parentOf(pid: number): number | undefined {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)
-    return Number(fields?.split(' ')[1])
-  } catch {
-    return undefined // It ended meanwhile.
   }
 }

@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** What a program of ours gets of this process's surroundings; half of its start is compiling, which it need not do again. */
+export const SURROUNDINGS = {
+  PATH: process.env['PATH'] ?? '',
+  NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`,
+}
+
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** `npm run admin -- <words>` with these settings. */
+export async function runAdmin(
+  words: readonly string[],
+  settings: Record<string, string>,
+): Promise<Ran> {
+  return await new Promise((resolve) => {
+    const options = { cwd: ROOT, env: { ...SURROUNDINGS, ...settings } }
+    execFile(process.execPath, ['api/admin/main.ts', ...words], options, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    )
+  })
+}
