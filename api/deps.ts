@@ -18,6 +18,8 @@ export const SIGNATURE_TESTS_PER_SECOND = 5
 /** Everything the management API touches outside itself. Built once in main.ts and once per test. */
 export interface Deps {
   db: Db
+  /** Connections that read along one index, whatever is known of its table: for lists and counts. */
+  lists: Db
   nats: NatsConnection
   clock: Clock
   keyring: Keyring

@@ -5,14 +5,17 @@ import {
   listSettledEvents,
   type EventFilter,
   type EventSummary,
+  type EventPage as ListPage,
 } from '../core/db/events.ts'
 import { settledBelow } from '../core/db/horizon.ts'
+import { cut, type Stretch } from '../core/db/strands.ts'
 import { firstIdAt, timeOfId } from '../core/ids.ts'
+import { PAGE_READ_ROWS } from '../core/limits.ts'
 import type { Deps } from './deps.ts'
 import { searchPage } from './event-search.ts'
 import { SETTLED_AFTER_MS, STORE_DELAY_MS, type EventPage } from './horizon.ts'
 
-type PageDeps = Pick<Deps, 'db' | 'clock'>
+type PageDeps = Pick<Deps, 'db' | 'lists' | 'clock'>
 type Query = EventFilter & { limit: number }
 
 /** An ascending page waits this long for open transactions, then it stops before them. */
@@ -27,12 +30,16 @@ export async function findPage(
 ): Promise<EventPage> {
   if (term !== undefined) return await searchPage(deps, term, query)
   if (query.sortDir === 'asc') return await ascendingPage(deps, query)
-  return cut(await listEvents(deps.db, query, query.limit), query.limit)
+  return pageOf(await listEvents(deps.lists, query, partOf(query, deps.clock.now())), query.limit)
 }
 
-function cut(rows: EventSummary[], limit: number): EventPage {
-  const events = rows.slice(0, limit)
-  return { events, nextId: rows.length > limit ? events.at(-1)?.id : undefined }
+function partOf({ limit }: Query, nowMs: number): ListPage {
+  return { limit, nowMs, readRows: PAGE_READ_ROWS }
+}
+
+function pageOf(stretch: Stretch<EventSummary>, limit: number): EventPage {
+  const { rows, nextId } = cut(stretch, limit)
+  return { events: rows, nextId }
 }
 
 /**
@@ -40,22 +47,25 @@ function cut(rows: EventSummary[], limit: number): EventPage {
  * The page ends at the request's own time, waits for what is open below it, and stops before what stays open.
  * (decisions: Conventions of the API, "horizon")
  */
-async function ascendingPage({ db, clock }: PageDeps, query: Query): Promise<EventPage> {
+async function ascendingPage({ db, lists, clock }: PageDeps, query: Query): Promise<EventPage> {
   const nowMs = clock.now()
   const present = firstIdAt(nowMs + 1)
   const untilId = query.untilId !== undefined && query.untilId < present ? query.untilId : present
-  const old = await listEvents(db, { ...query, untilId }, query.limit)
   const isSettled = (id: string): boolean => timeOfId(id) < nowMs - SETTLED_AFTER_MS
-  if (old.length > query.limit && isSettled(old.at(-1)?.id ?? present)) return cut(old, query.limit)
+  const old = await listEvents(lists, { ...query, untilId }, partOf(query, nowMs))
+  const seenId = old.rows[query.limit]?.id ?? old.reachedId
+  if (seenId !== undefined && isSettled(seenId)) return pageOf(old, query.limit)
   await sleep(STORE_DELAY_MS)
   const endsAt = performance.now() + HORIZON_WAIT_MS
   for (;;) {
     const below = await settledBelow(db)
-    const rows = await listSettledEvents(db, { ...query, untilId }, query.limit, below)
+    const page = await listSettledEvents(lists, { ...query, untilId }, partOf(query, nowMs), below)
+    const { rows, reachedId } = page
     const open = rows.findIndex((row) => !row.isSettled && !isSettled(row.id))
-    if (open === -1) return cut(rows, query.limit)
-    if (performance.now() > endsAt) {
-      const events = rows.slice(0, Math.min(open, query.limit))
+    const isCutOpen = reachedId !== undefined && !isSettled(reachedId)
+    if (open === -1 && !isCutOpen) return pageOf(page, query.limit)
+    if (isCutOpen || performance.now() > endsAt) {
+      const events = rows.slice(0, Math.min(open === -1 ? rows.length : open, query.limit))
       return { events, nextId: events.at(-1)?.id ?? query.afterId }
     }
     await sleep(HORIZON_POLL_MS)

@@ -25,13 +25,16 @@ const log = openLog(config.LOG_LEVEL, 'api')
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
-const pool = openPool({ url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log })
+const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log }
+const pool = openPool({ ...settings, planning: 'requests' })
 await using db = openDb(pool)
+await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
 const nats = await openNats(config.NATS_URL, 'api', log)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
 await using app = buildApp({
   db,
+  lists,
   nats,
   clock: openClock(config.TEST_CLOCK_FILE),
   keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),

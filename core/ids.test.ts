@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest'
 
-import { bytesOfUuid, decodeId, encodeId, firstIdAt, newId, newIdBytes, timeOfId } from './ids.ts'
+import {
+  bytesOfUuid,
+  decodeId,
+  encodeId,
+  firstIdAt,
+  idAfter,
+  idBefore,
+  newId,
+  newIdBytes,
+  timeOfId,
+} from './ids.ts'
 
 test('encodeId() writes the TypeID of the specification example', () => {
   const uuid = '01890a5d-ac96-774b-bcce-b302099a8057'
@@ -33,4 +43,14 @@ test('timeOfId() reads the millisecond and firstIdAt() bounds it', () => {
   expect(timeOfId(id)).toBe(at)
   expect(firstIdAt(at) < id && id < firstIdAt(at + 1)).toBe(true)
   expect(newIdBytes(at)).toHaveLength(16)
+})
+
+test('idAfter() and idBefore() carry over', () => {
+  const last = '01890a5d-ac96-7fff-bfff-ffffffffffff'
+  const next = '01890a5d-ac96-7fff-c000-000000000000'
+  expect(idAfter(last)).toBe(next)
+  expect(idBefore(next)).toBe(last)
+  expect(idAfter('00000000-0000-0000-0000-000000000000')).toBe(
+    '00000000-0000-0000-0000-000000000001',
+  )
 })

@@ -112,3 +112,17 @@ export function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
+
+/** The ids next to an id in order: they turn a bound that is not included into one that is. */
+export function idAfter(uuid: string): string {
+  return beside(uuid, 1n)
+}
+
+export function idBefore(uuid: string): string {
+  return beside(uuid, -1n)
+}
+
+function beside(uuid: string, by: bigint): string {
+  const hex = (BigInt(`0x${uuid.replaceAll('-', '')}`) + by).toString(16)
+  return uuidOfBytes(Buffer.from(hex.padStart(32, '0'), 'hex'))
+}

@@ -6,6 +6,14 @@ export const API_WINDOW_SECONDS = 60
 /** (decisions: Conventions of the API) */
 export const LIST_LIMIT_DEFAULT = 20
 export const LIST_LIMIT_MAX = 100
+
+/**
+ * Rows of an index that one statement looks through, of a page of events or deliveries whose filter has no index of its
+ * own: then the page is short, and its cursor goes on. Ours.
+ */
+export const PAGE_READ_ROWS = 5_000
+
+/** (decisions: Conventions of the API) */
 export const NAME_LENGTH_MAX = 100
 export const METADATA_KEYS_MAX = 50
 export const METADATA_VALUE_LENGTH_MAX = 500
@@ -68,6 +76,23 @@ export const PARTITIONS = 64
 
 /** A payload up to this size travels in the JetStream message. (architecture: Ingest) */
 export const MESSAGE_BODY_BYTES_MAX = 64 * 1024
+
+/**
+ * What a worker takes of deliveries into memory, in bytes of messages and claimed rows, smaller bodies with them: past the
+ * first it takes no more, save what the stream was asked for before. The others: what one claim takes, what is asked of
+ * the stream at once for one partition, and what waits in memory for one destination. Ours.
+ */
+export const WORK_BYTES_MAX = 64 * 1024 * 1024
+export const CLAIM_BYTES_MAX = 2 * 1024 * 1024
+export const PULL_BYTES_MAX = 512 * 1024
+export const LANE_BYTES_MAX = 4 * 1024 * 1024
+
+/**
+ * Bodies larger than `MESSAGE_BODY_BYTES_MAX` that a worker has in memory to send them, over all destinations and for
+ * one. The others wait in PostgreSQL. Ours.
+ */
+export const LARGE_BODY_BYTES_MAX = 64 * 1024 * 1024
+export const LANE_LARGE_BODY_BYTES_MAX = 16 * 1024 * 1024
 
 /** Days of the retention classes that events are partitioned by. (spec: Limits, "Event retention") */
 export const RETENTION_CLASSES = [3, 7, 30, 90] as const

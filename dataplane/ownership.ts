@@ -1,4 +1,3 @@
-import type { Clock } from '../core/clock.ts'
 import type { Db } from '../core/db/db.ts'
 import { holdLease, LEASE_HELD_MS, releaseLease } from '../core/db/leases.ts'
 import type { Logger } from '../core/log.ts'
@@ -6,7 +5,6 @@ import { every } from './every.ts'
 
 export interface OwnershipDeps {
   db: Db
-  clock: Clock
   log: Logger
   /** Of the lease, and of the process that wants it. */
   lease: string
@@ -43,9 +41,9 @@ export class Ownership implements AsyncDisposable {
   }
 
   async #renew(): Promise<void> {
-    const { db, clock, log, lease, holder } = this.#deps
+    const { db, log, lease, holder } = this.#deps
     const askedAt = performance.now()
-    const epoch = await holdLease(db, lease, holder, clock.now())
+    const epoch = await holdLease(db, lease, holder)
     const wasHeld = this.isHeld
     this.#heldUntil = epoch === undefined ? 0 : askedAt + LEASE_HELD_MS
     if (this.isHeld !== wasHeld) {

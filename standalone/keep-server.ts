@@ -7,16 +7,22 @@ import type { Server } from './server.ts'
 
 const LOG_TRIM_MS = 1_000
 
+/** Between two looks at a server that answers, and how many in a row must find it useless. */
+const LOOK_MS = 5_000
+const USELESS_LOOKS = 2
+
 export interface KeptServerOptions {
   name: string
   log: string
   start: (stop: AbortSignal) => Promise<Server>
+  /** Whether a server that runs does its work. One that does not is ended, and so started again. */
+  works?: (server: Server) => Promise<boolean>
   say: Say
   /** Gives up the first start. */
   stop: AbortSignal
 }
 
-/** A PostgreSQL or NATS that is started again whenever it dies. */
+/** A PostgreSQL or NATS that is started again whenever it dies, or does its work no more. */
 export interface KeptServer extends AsyncDisposable {
   url: string
 }
@@ -40,14 +46,15 @@ export async function keepServer(options: KeptServerOptions): Promise<KeptServer
 }
 
 async function keepRunning(
-  { name, start, say }: KeptServerOptions,
+  options: KeptServerOptions,
   stopped: AbortSignal,
   state: { server: Server },
 ): Promise<void> {
+  const { name, start, say } = options
   const backoff = openBackoff()
   while (!stopped.aborted) {
     const startedAt = performance.now()
-    await state.server.died
+    await deathOf(state.server, options, stopped)
     if (stopped.aborted) return
     const waitMs = backoff.next(performance.now() - startedAt)
     say(`${name} died, starting it again in ${waitMs} ms`)
@@ -59,4 +66,30 @@ async function keepRunning(
       if (!stopped.aborted) say(String(error)) // The dead server's promise is still resolved, so the loop tries again.
     }
   }
+}
+
+/** Resolves when the server is gone; one that is useless is ended. */
+async function deathOf(
+  server: Server,
+  { name, works, say }: KeptServerOptions,
+  stopped: AbortSignal,
+): Promise<void> {
+  if (works === undefined) {
+    await server.died
+    return
+  }
+  const over = new AbortController()
+  const died = server.died.then(() => over.abort())
+  const signal = AbortSignal.any([stopped, over.signal])
+  let useless = 0
+  while (!signal.aborted) {
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+    if (signal.aborted) break
+    useless = (await works(server)) ? 0 : useless + 1
+    if (useless < USELESS_LOOKS || signal.aborted) continue
+    say(`${name} does not work any more (pid ${server.pid}): ending it`)
+    await server.stop()
+    break
+  }
+  await died
 }

@@ -9,6 +9,7 @@ import { ensureTenant } from './first-start.ts'
 import { keepServer } from './keep-server.ts'
 import { writeKept } from './kept.ts'
 import { takeLock } from './lock.ts'
+import { works } from './nats-works.ts'
 import { startNats } from './nats.ts'
 import type { Say } from './os-process.ts'
 import { freePort } from './ports.ts'
@@ -129,7 +130,7 @@ async function embeddedNats(
       say,
       stop: signal,
     })
-  return stack.use(await keepServer({ name: 'NATS', log, start, say, stop })).url
+  return stack.use(await keepServer({ name: 'NATS', log, start, works, say, stop })).url
 }
 
 interface Surroundings {

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { sql } from 'kysely'
 import { Registry } from 'prom-client'
 import { Agent, request } from 'undici'
 import { expect, vi } from 'vitest'
@@ -55,6 +54,8 @@ export interface IngestProcess {
 export interface WorkerProcess {
   name: string
   partitions: Worker['partitions']
+  /** The present value of one of its metrics. */
+  metric(name: string): Promise<number>
   stop(): Promise<void>
 }
 
@@ -109,7 +110,7 @@ export interface Relay extends World {
   deliveryOf(eventId: string): Promise<Resource>
   /** Waits until the event's newest delivery looks like this. */
   reaches(eventId: string, expected: object, withinMs?: number): Promise<Resource>
-  /** Moves the clock ahead. To the API no running process then seems dead. */
+  /** Sets the clock of all processes ahead, or back. */
   advance(ms: number): Promise<void>
 }
 
@@ -117,7 +118,7 @@ const POOL_MAX = 4
 const POLL_MS = 15
 
 /** Asks again and again until the expectation holds. */
-export async function eventually<T>(look: () => T | Promise<T>, withinMs = 6_000): Promise<T> {
+export async function eventually<T>(look: () => T | Promise<T>, withinMs = 12_000): Promise<T> {
   return await vi.waitFor(look, { timeout: withinMs, interval: POLL_MS })
 }
 
@@ -139,7 +140,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   stack.defer(async () => await natsServer.stop())
   const world = stack.use(await onNats(own, natsServer.url))
   const manager = await ensureDeliveryStream(world.nats)
-  const { pool, db, nats, clock } = world
+  const { pool, nats, clock } = world
   stack.use(startHousekeeper({ ...world.deps, pool, nats, manager, name: 'test' }))
 
   const ingests = new Set<IngestProcess>()
@@ -207,7 +208,6 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     },
     async advance(ms) {
       clock.advance(ms)
-      await sql`update process set seen_at = seen_at + ${ms} * interval '1 millisecond'`.execute(db)
     },
     [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
   }
@@ -249,7 +249,7 @@ export async function openIngestOn(
     max: POOL_MAX,
     log,
     statementTimeoutMs: INGEST_STATEMENT_TIMEOUT_MS,
-    hotPath: 'inserts',
+    planning: 'inserts',
   })
   const db = stack.use(openDb(pool))
   const nats = await openNats(natsUrl, name, log)
@@ -282,11 +282,12 @@ async function openWorkerOn(
   allowCidrs: readonly string[],
 ): Promise<WorkerProcess> {
   const stack = new AsyncDisposableStack()
-  const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, hotPath: 'lookups' })
+  const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'lookups' })
   const db = stack.use(openDb(pool))
   const nats = await openNats(natsUrl, name, log)
   stack.defer(async () => await nats.close())
   const allowed = compileCidrs(allowCidrs)
+  const registry = new Registry()
   const worker = stack.use(
     await startWorker({
       pool,
@@ -299,12 +300,16 @@ async function openWorkerOn(
       isAllowed: (address) => isReachable(address, allowed),
       name,
       random: Math.random,
-      metrics: openMetrics(new Registry()),
+      metrics: openMetrics(registry),
     }),
   )
   return {
     name,
     partitions: () => worker.partitions(),
+    async metric(metric) {
+      const read = await registry.getSingleMetric(metric)?.get()
+      return read?.values[0]?.value ?? Number.NaN
+    },
     stop: async () => await stack.disposeAsync(),
   }
 }

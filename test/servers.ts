@@ -8,6 +8,7 @@ import { startNats } from '../standalone/nats.ts'
 import { commandOf, isAlive } from '../standalone/os-process.ts'
 import { startPostgres } from '../standalone/postgres.ts'
 import { end, type Server } from '../standalone/server.ts'
+import { unmountBelow } from './small-disk.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -102,6 +103,7 @@ async function stopLeftovers(): Promise<void> {
     for (const file of ['postgres/data/postmaster.pid', 'nats/nats.pid']) {
       await endIfIn(path, join(path, file))
     }
+    unmountBelow(path)
     removeScratch(path)
   }
 }

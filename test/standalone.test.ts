@@ -4,9 +4,15 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 import pg from 'pg'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
-import { isAlive } from '../standalone/os-process.ts'
+import { ensureDeliveryStream } from '../core/stream/delivery-stream.ts'
+import { openNats } from '../core/stream/nats.ts'
+import { DELIVERY_STREAM } from '../core/stream/subjects.ts'
+import { keepServer } from '../standalone/keep-server.ts'
+import { works } from '../standalone/nats-works.ts'
+import { isAlive, waitFor } from '../standalone/os-process.ts'
 import { scratch, startTestNats, startTestPostgres } from './servers.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
@@ -83,4 +89,37 @@ test('startNats() runs no stranger whose pid a killed server left behind', async
   writeFileSync(pidFile, String(process.pid))
   await using second = await startTestNats(directory.path)
   expect(second.pid).not.toBe(process.pid)
+})
+
+test('works() finds that a NATS server stores, before there is a stream and after, and leaves nothing behind', async () => {
+  using directory = scratch()
+  await using server = await startTestNats(directory.path)
+  expect(await works(server)).toBe(true)
+  const nats = await openNats(server.url, 'test', pino({ level: 'silent' }))
+  const manager = await ensureDeliveryStream(nats)
+  expect(await works(server)).toBe(true)
+  expect((await manager.streams.info(DELIVERY_STREAM)).state).toMatchObject({ messages: 0 })
+  await nats.close()
+  await server.stop()
+  // Who is gone is started again because it is gone.
+  expect(await works(server)).toBe(true)
+})
+
+test('keepServer() ends a server that does not work any more, and starts it again', async () => {
+  using directory = scratch()
+  const pids: number[] = []
+  await using _kept = await keepServer({
+    name: 'NATS',
+    log: join(directory.path, 'nats.log'),
+    start: async () => {
+      const server = await startTestNats(directory.path)
+      pids.push(server.pid)
+      return server
+    },
+    works: async ({ pid }) => pid !== pids[0],
+    say: () => {},
+    stop: new AbortController().signal,
+  })
+  expect(await waitFor(() => pids.length === 2, 20_000)).toBe(true)
+  expect(pids.map(isAlive)).toEqual([false, true])
 })

@@ -83,8 +83,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const stack = new AsyncDisposableStack()
   const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
   const databaseUrl = await cloneDatabase(stack)
-  const pool = openPool({ url: databaseUrl, max: POOL_MAX, log })
+  const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'requests' })
   const db = stack.use(openDb(pool))
+  const lists = stack.use(
+    openDb(openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'lists' })),
+  )
   const natsUrl = inject('natsUrl')
   const nats = await openNats(natsUrl, 'test', log)
   stack.defer(async () => await nats.close())
@@ -93,6 +96,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const egress = stack.use(openEgress(options.allowCidrs ?? ['127.0.0.0/8']))
   const deps: Deps = {
     db,
+    lists,
     nats,
     clock,
     keyring,

@@ -1,15 +1,11 @@
 import { z } from 'zod'
 
-import {
-  findDelivery,
-  FRESH_MS,
-  listDeliveries,
-  type Delivery as Row,
-  type DeliveryFilter,
-  type DeliveryPage,
-} from '../../core/db/deliveries.ts'
+import { findDelivery } from '../../core/db/deliveries.ts'
+import { listDeliveries, type DeliveryPlace } from '../../core/db/delivery-lists.ts'
+import type { DeliveryFilter } from '../../core/db/delivery-strands.ts'
 import { refuseField } from '../../core/errors.ts'
 import { firstIdAt } from '../../core/ids.ts'
+import { PAGE_READ_ROWS } from '../../core/limits.ts'
 import { attemptsWithHeaders } from '../attempts.ts'
 import { cancelDelivery } from '../cancel.ts'
 import { readCursor, writeCursor, type Place } from '../cursor.ts'
@@ -58,7 +54,7 @@ export const DELIVERY_ROUTES = [
     tag,
     summary: 'List deliveries',
     description:
-      'Sorting by `nextAttemptAt` needs `status` `pending` or `throttled`. `errorCode` and a `responseStatus` that is no success find deliveries that failed or wait; name `status=cancelled` to find cancelled ones.',
+      'Sorting by `nextAttemptAt` needs `status` `pending` or `throttled`. `errorCode` and a `responseStatus` that is no success find deliveries that failed, were cancelled or wait. Where what is asked for is rare and has no index of its own, a page may be short and yet have a `nextCursor`: the list goes on behind it.',
     permission: read,
     scope: 'project',
     params: {},
@@ -73,8 +69,8 @@ export const DELIVERY_ROUTES = [
       }
       const projectId = project()
       const binding = { kind: 'deliveries', projectId, from, to, sortBy, sortDir, ...filters }
-      const rows = await listDeliveries(
-        deps.db,
+      const { rows, next } = await listDeliveries(
+        deps.lists,
         {
           projectId,
           status: query.status,
@@ -93,13 +89,12 @@ export const DELIVERY_ROUTES = [
           sortBy,
           sortDir,
           after: placeOf(readCursor(binding, cursor)),
-          freshFromId: firstIdAt(deps.clock.now() - FRESH_MS),
+          nowMs: deps.clock.now(),
+          readRows: PAGE_READ_ROWS,
         },
       )
-      const shown = rows.slice(0, limit)
-      const last = rows.length > limit ? shown.at(-1) : undefined
-      const nextCursor = last === undefined ? null : writeCursor(binding, endOf(last))
-      return { status: 200, body: { data: shown.map(viewDelivery), nextCursor } }
+      const nextCursor = next === undefined ? null : writeCursor(binding, endOf(next))
+      return { status: 200, body: { data: rows.map(viewDelivery), nextCursor } }
     },
   }),
   route({
@@ -167,18 +162,18 @@ export const DELIVERY_ROUTES = [
 function responseOf(
   text: string | undefined,
 ): Pick<DeliveryFilter, 'responseStatus' | 'responseClass'> {
-  if (text === undefined) return { responseStatus: undefined }
-  return text.endsWith('xx')
-    ? { responseStatus: undefined, responseClass: Number(text[0]) }
-    : { responseStatus: Number(text) }
+  return {
+    responseStatus: text === undefined || text.endsWith('xx') ? undefined : Number(text),
+    responseClass: text?.endsWith('xx') === true ? Number(text[0]) : undefined,
+  }
 }
 
 /** An empty value stands for "not due at any time", which sorts last. */
-function endOf(row: Row): Place {
-  return { value: row.nextAt?.toISOString() ?? '', id: row.id }
+function endOf({ nextAt, id }: DeliveryPlace): Place {
+  return { value: nextAt?.toISOString() ?? '', id }
 }
 
-function placeOf(place: Place | undefined): DeliveryPage['after'] {
+function placeOf(place: Place | undefined): DeliveryPlace | undefined {
   if (place === undefined) return undefined
   if (place.value === '') return { nextAt: null, id: place.id }
   const ms = Date.parse(place.value)

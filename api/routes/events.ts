@@ -92,7 +92,7 @@ export const EVENT_ROUTES = [
     responses: { 200: z.object({ hasAny: z.boolean() }) },
     errors: [],
     async handle({ deps, project }) {
-      return { status: 200, body: { hasAny: await hasAnyEvent(deps.db, project()) } }
+      return { status: 200, body: { hasAny: await hasAnyEvent(deps.lists, project()) } }
     },
   }),
   route({

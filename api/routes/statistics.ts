@@ -118,7 +118,7 @@ export const STATISTICS_ROUTES = [
     },
     errors: [],
     async handle({ deps, project }) {
-      const { oldestPendingId, ...counts } = await readWaiting(deps.db, project())
+      const { oldestPendingId, ...counts } = await readWaiting(deps.lists, project())
       const ageMs = oldestPendingId === null ? null : deps.clock.now() - timeOfId(oldestPendingId)
       const oldestPendingAgeSeconds = ageMs === null ? null : Math.max(0, Math.floor(ageMs / 1_000))
       return { status: 200, body: { ...counts, oldestPendingAgeSeconds } }

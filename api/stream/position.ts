@@ -33,7 +33,7 @@ export function readPosition(text: string): { stream: string; position: Position
   const afterId = id === undefined ? null : decodeId('evt', id)
   const from = { transaction: BigInt(fromTransaction), ms: Number(fromMs) }
   const until = { transaction: BigInt(untilTransaction), ms: Number(untilMs) }
-  const isOrdered = from.transaction <= until.transaction && from.ms <= until.ms
+  const isOrdered = from.transaction <= until.transaction
   if (afterId === undefined || !isOrdered) return undefined
   return { stream, position: { from, until, afterId } }
 }

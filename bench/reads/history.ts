@@ -1,165 +1,132 @@
-import type pg from 'pg'
+import pg from 'pg'
 
-import { openDb, openPool } from '../../core/db/db.ts'
-import { ensurePartitions } from '../../core/db/partitions.ts'
-import { openLog } from '../../core/log.ts'
-import { bucketOf } from '../../core/statistics/histogram.ts'
+import { newId } from '../../core/ids.ts'
+import { BUILT_IN_PLANS } from '../../core/plans/built-in-plans.ts'
+import { retentionClassOf } from '../../core/plans/plans.ts'
+import { fillDay, type Day } from './fill-day.ts'
+import { ADD_SLOTS, ADD_SOURCE, DROP_ROUTES, ROUTES } from './history-sql.ts'
+import { makeOthers, routesOf, type Era, type Measured } from './tenants.ts'
 
 const DAY_MS = 86_400_000
-export const HISTORY_DAYS = 30
 
-const ATTEMPT_MS = 12
+/** As many as the measured machine has cores. */
+const WRITERS = 2
 
-/** Events made by one statement: a transaction of a few seconds. */
-const CHUNK = 100_000
+/** The measured project was in the class below while its events are of this age, in days. */
+const MOVED = { from: 20, to: 30 }
+const RETIRED_DAYS = 60
 
-/** Days that one call makes partitions for, from the day before. */
-const PARTITION_SPAN_DAYS = 15
+/** How much traffic a day has, in relation to that of the others. */
+const CLASSES: { days: number; weight: number; era: (age: number) => Era }[] = [
+  { days: 3, weight: 13, era: () => 'hobby' },
+  { days: 7, weight: 13, era: () => 'launch' },
+  { days: 30, weight: 8, era: (age) => (age >= MOVED.from ? 'moved' : 'scale') },
+  { days: 90, weight: 7, era: enterpriseAt },
+]
 
-export interface History {
-  organisationId: string
-  projectId: string
-  sourceIds: readonly string[]
-  connectionIds: readonly string[]
-  destinationIds: readonly string[]
-  events: number
-  nowMs: number
-}
+/** Nothing here has to outlive a crash. */
+const FAST =
+  "set synchronous_commit = off; set maintenance_work_mem = '256MB'; set work_mem = '64MB'; set jit = off; set enable_seqscan = off"
 
 /**
- * A past of `events` spread evenly over thirty days, made by SQL: nine in ten received, the rest filtered, unmatched or
- * rejected; of each received one a delivery and of every third a second; one delivery in fifty failed and one in a
- * hundred waits for a retry; an attempt each.
+ * A past of `events` over the days that each class is kept, with one to two deliveries each and an attempt or two of
+ * those, made by SQL a day at a time; indexes are made once a day is full. Nothing of it goes out: what waits is due in
+ * twenty days.
  */
-export async function makeHistory(databaseUrl: string, history: History): Promise<void> {
-  const log = openLog('silent', 'bench')
-  const pool = openPool({ url: databaseUrl, max: 2, log, statementTimeoutMs: 600_000 })
-  await using db = openDb(pool)
-  for (let day = HISTORY_DAYS; day > 0; day -= PARTITION_SPAN_DAYS) {
-    await ensurePartitions(db, history.nowMs - day * DAY_MS)
-  }
-  for (let made = 0; made < history.events; made += CHUNK) {
-    await makeChunk(pool, history, made, Math.min(CHUNK, history.events - made))
-    console.log(`${made + CHUNK} of ${history.events} events`)
-  }
-  for (const granularity of ['minute', 'hour', 'day']) {
-    await pool.query(EVENT_ROLLUPS, [granularity, new Date(history.nowMs)])
-    await pool.query(DELIVERY_ROLLUPS, [granularity, new Date(history.nowMs), bucketOf(ATTEMPT_MS)])
-  }
-  await pool.query('vacuum analyze')
-}
-
-const EVENTS = `
-  insert into event (class, id, organisation_id, project_id, source_id, status, event_type, idempotency_key,
-    rejection_reason, verified_with, method, path, query, headers, content_type, size_bytes, is_binary, remote_ip, raw,
-    outcomes, verified_us, matched_us, stored_at)
-  select 90, uuidv7(made.at - clock_timestamp()), $1::uuid, $2::uuid, ($3::uuid[])[1 + n % cardinality($3::uuid[])],
-    case when n % 100 < 90 then 'received' when n % 100 < 94 then 'filtered'
-      when n % 100 < 97 then 'unmatched' else 'rejected' end,
-    (array['push', 'invoice.paid', 'order.created', 'ping'])[1 + n % 4], encode(sha256(n::text::bytea), 'hex'),
-    case when n % 100 >= 97 then 'signature_mismatch' end, 'github', 'POST', '/', '',
-    '[["content-type","application/json"],["user-agent","GitHub-Hookshot/bench"]]', 'application/json', length(body),
-    false, '192.0.2.1', body, null, 80, 40, made.at
-  from generate_series($4::bigint, $4::bigint + $5::bigint - 1) as n,
-    lateral (select to_timestamp($6::float8 + $7::float8 * n) as at) made,
-    lateral (select convert_to('{"number":"' || n || '","filler":"' || repeat(md5(n::text), 6) || '"}', 'UTF8') as body) text
-  returning id, source_id, status`
-
-/** A delivery has the time of its event: its id is the event's with other random bits. */
-const DELIVERIES = `
-  insert into delivery (class, id, event_id, connection_id, destination_id, source_id, project_id, status, trigger,
-    attempt_count, attempt_number, max_attempts, last_error, first_attempt_at, last_attempt_at, last_response_status,
-    last_error_code, last_duration_ms, completed_at)
-  select 90, d.id, e.id, ($2::uuid[])[1 + k], ($3::uuid[])[1 + k], e.source_id, $1::uuid, d.status, 'ingest', 1, 1, 8,
-    d.error, e.at, e.at, case when d.error is null then 200 else 500 end, d.error, 12, case when d.status <> 'pending' then e.at end
-  from unnest($4::uuid[], $5::uuid[]) with ordinality as made (id, source_id, place),
-    lateral (select made.id, made.source_id, uuid_extract_timestamp(made.id) as at) e,
-    generate_series(0, case when place % 3 = 0 then 1 else 0 end) as second,
-    lateral (select (place + second) % cardinality($2::uuid[]) as k) c,
-    lateral (select uuidv7(e.at + second * interval '1 ms' - clock_timestamp()) as id,
-      case when place % 50 = 0 then 'failed' when place % 100 = 1 then 'pending' else 'succeeded' end as status,
-      case when place % 50 = 0 or place % 100 = 1 then 'bad_response' end as error) d
-  returning id, destination_id, status, first_attempt_at`
-
-const ATTEMPTS = `
-  insert into attempt (class, delivery_id, number, id, trigger, outcome, started_at, duration_ms, first_byte_ms, url,
-    signature, response_status, response_headers, response_body, error_code)
-  select 90, id, 1, uuidv7(at - clock_timestamp()), 'initial', case when status = 'succeeded' then 'succeeded' else 'failed' end,
-    at, 12, 11, 'https://example.com/hook', 'v1,' || md5(id::text), case when status = 'succeeded' then 200 else 500 end,
-    '[]', 'ok', case when status <> 'succeeded' then 'bad_response' end
-  from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as made (id, status, at)`
-
-const WAITING = `
-  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-    attempt_trigger, next_at)
-  select id, 90, $1::uuid, $2::uuid, destination_id, 0, 'pending', 'automatic', now() + interval '20 days'
-  from unnest($3::uuid[], $4::uuid[], $5::text[]) as made (id, destination_id, status) where status = 'pending'`
-
-const FAILED = `
-  insert into delivery_failed (delivery_id, class, project_id, error_code, response_status)
-  select id, 90, $1::uuid, 'bad_response', 500
-  from unnest($2::uuid[], $3::text[]) as made (id, status) where status = 'failed'`
-
-/** By the minute only the last two days, as the housekeeper keeps them. */
-const EVENT_ROLLUPS = `
-  insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)
-  select project_id, $1::text, date_trunc($1::text, stored_at, 'UTC'), source_id, status, coalesce(rejection_reason, ''),
-    count(*)
-  from event where $1::text <> 'minute' or stored_at > $2::timestamptz - interval '2 days'
-  group by 1, 2, 3, 4, 5, 6`
-
-const DELIVERY_ROLLUPS = `
-  insert into delivery_rollup (project_id, granularity, start, source_id, destination_id, connection_id, succeeded, failed,
-    throttled, attempts, retried, latency_buckets, latency_counts)
-  select project_id, $1::text, date_trunc($1::text, first_attempt_at, 'UTC'), source_id, destination_id, connection_id,
-    count(*) filter (where status = 'succeeded'), count(*) filter (where status = 'failed'), 0, count(*), 0,
-    array[$3::int2], array[count(*)]
-  from delivery where $1::text <> 'minute' or first_attempt_at > $2::timestamptz - interval '2 days'
-  group by 1, 2, 3, 4, 5, 6`
-
-interface EventRow {
-  id: string
-  source_id: string
-  status: string
-}
-
-interface DeliveryRow {
-  id: string
-  destination_id: string
-  status: string
-  first_attempt_at: Date
-}
-
-async function makeChunk(
-  pool: pg.Pool,
-  history: History,
-  from: number,
-  count: number,
+export async function makeHistory(
+  databaseUrl: string,
+  measured: Measured,
+  { events, nowMs }: { events: number; nowMs: number },
 ): Promise<void> {
-  const { organisationId, projectId, sourceIds, connectionIds, destinationIds, nowMs } = history
-  const startSeconds = (nowMs - HISTORY_DAYS * DAY_MS) / 1_000
-  const stepSeconds = (HISTORY_DAYS * DAY_MS) / 1_000 / history.events
-  const events = await pool.query<EventRow>(EVENTS, [
-    organisationId,
-    projectId,
-    sourceIds,
-    from,
-    count,
-    startSeconds,
-    stepSeconds,
-  ])
-  const received = events.rows.filter((row) => row.status === 'received')
-  const { rows } = await pool.query<DeliveryRow>(DELIVERIES, [
-    projectId,
-    connectionIds,
-    destinationIds,
-    received.map((row) => row.id),
-    received.map((row) => row.source_id),
-  ])
-  const ids = rows.map((row) => row.id)
-  const statuses = rows.map((row) => row.status)
-  const targets = rows.map((row) => row.destination_id)
-  await pool.query(ATTEMPTS, [ids, statuses, rows.map((row) => row.first_attempt_at)])
-  await pool.query(WAITING, [organisationId, projectId, ids, targets, statuses])
-  await pool.query(FAILED, [projectId, ids, statuses])
+  await using stack = new AsyncDisposableStack()
+  const clients: pg.Client[] = []
+  for (let n = 0; n < WRITERS; n++) {
+    const client = stack.adopt(new pg.Client(databaseUrl), (open) => open.end())
+    await client.connect()
+    await client.query(FAST)
+    clients.push(client)
+  }
+  const [client] = clients
+  if (client === undefined) throw new Error('No writers')
+  await client.query(ROUTES)
+  await writeRoutes(client, measured, nowMs)
+  const days = daysOf(events, nowMs)
+  // One walk, shared by all.
+  const todo = days.values()
+  let made = 0
+  const fill = async (writer: pg.Client): Promise<void> => {
+    for (const day of todo) {
+      await fillDay(writer, day)
+      made += day.count
+      console.log(`${made} of ${events} events`)
+    }
+  }
+  await Promise.all(clients.map(fill))
+  await client.query(DROP_ROUTES)
+  await client.query(
+    'vacuum analyze delivery_waiting, delivery_failed, event_rollup, delivery_rollup',
+  )
+}
+
+async function writeRoutes(client: pg.Client, measured: Measured, nowMs: number): Promise<void> {
+  const others = makeOthers(['hobby', 'launch', 'scale', 'enterprise'])
+  for (const { plan, routes } of others) {
+    const [route] = routes
+    if (route === undefined) throw new Error(`No routes for ${plan}`)
+    const at = new Date(nowMs)
+    await client.query(
+      `insert into organisation (id, name, plan, retention_class, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)`,
+      [route.organisationId, plan, plan, retentionClassOf(BUILT_IN_PLANS[plan].retentionDays), at],
+    )
+    for (const projectId of new Set(routes.map((one) => one.projectId))) {
+      await client.query(
+        `insert into project (id, organisation_id, name, is_default, metadata, created_at, updated_at)
+         values ($1, $2, $3, false, '{}', $4, $4)`,
+        [projectId, route.organisationId, newId(nowMs), at],
+      )
+    }
+  }
+  for (const [era, routes] of Object.entries(routesOf(measured, others))) {
+    let slot = 0
+    for (const route of routes) {
+      const { share, organisationId, projectId, sourceId, connectionIds, destinationIds } = route
+      await client.query(ADD_SLOTS, [era, slot, share, organisationId, projectId, sourceId])
+      await client.query(ADD_SOURCE, [sourceId, connectionIds, destinationIds, route.isFailing])
+      slot += share
+    }
+  }
+}
+
+/** Every day of every class, with its part of the events; today's is as long as today was so far. */
+function daysOf(events: number, nowMs: number): Day[] {
+  const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS
+  const shares = CLASSES.flatMap(({ days, weight, era }) =>
+    Array.from({ length: days }, (_, age) => {
+      const dayMs = todayMs - age * DAY_MS
+      const endMs = age === 0 ? nowMs : dayMs + DAY_MS
+      return {
+        eventClass: days,
+        age,
+        era: era(age),
+        dayMs,
+        endMs,
+        weight: (weight * (endMs - dayMs)) / DAY_MS,
+      }
+    }),
+  )
+  const whole = shares.reduce((sum, { weight }) => sum + weight, 0)
+  let first = 0
+  let passed = 0
+  return shares.map(({ weight, ...day }) => {
+    passed += weight
+    const count = Math.round((events * passed) / whole) - first
+    const made = { ...day, first, count }
+    first += count
+    return made
+  })
+}
+
+function enterpriseAt(age: number): Era {
+  if (age >= RETIRED_DAYS) return 'retired'
+  return age >= MOVED.from && age < MOVED.to ? 'others' : 'enterprise'
 }

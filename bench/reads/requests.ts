@@ -1,5 +1,3 @@
-import { HISTORY_DAYS } from './history.ts'
-
 const DAY_MS = 86_400_000
 
 /** Of each request; a search takes up to a second. */
@@ -10,10 +8,21 @@ const READ_MUST = 'p99 50 ms'
 const STATS_MUST = 'p99 20 ms'
 const SEARCH_MUST = 'within 1 s'
 
-export interface Past {
+/** Where a share of the past went, as clients name it. */
+export interface PastRoute {
   sourceId: string
   connectionId: string
   destinationId: string
+  /** Of second deliveries: all of the project's. */
+  sharedDestinationId: string
+}
+
+export interface Past {
+  busy: PastRoute
+  ordinary: PastRoute
+  rare: PastRoute
+  retired: PastRoute
+  failing: PastRoute
   /** Ids from all of the past. */
   eventIds: string[]
   deliveryIds: string[]
@@ -28,80 +37,129 @@ export interface Request {
   rounds: number
 }
 
-export function eventRequests({ sourceId, eventIds, nowMs }: Past): Request[] {
+export function eventRequests({ busy, ordinary, rare, retired, eventIds, nowMs }: Past): Request[] {
   const event = nth(eventIds)
   return [
-    read('events', (n) => `/v1/events?limit=${1 + n}`),
-    read('events of a source', (n) => `/v1/events?sourceId=${sourceId}&limit=${1 + n}`),
+    events('', ''),
+    events('ascending', 'sortDir=asc'),
+    events('of a source', `sourceId=${ordinary.sourceId}`),
+    events('of a source with few', `sourceId=${rare.sourceId}`),
+    events('of a source that ended two months ago', `sourceId=${retired.sourceId}`),
     ...['received', 'filtered', 'unmatched', 'rejected', 'pending'].map((status) =>
-      read(`events ${status}`, (n) => `/v1/events?status=${status}&limit=${1 + n}`),
+      events(status, `status=${status}`),
     ),
+    events('rejected of the busiest source', `sourceId=${busy.sourceId}&status=rejected`),
+    events('rejected of a source with few', `sourceId=${rare.sourceId}&status=rejected`),
     read('events of a day', (n) => `/v1/events?${dayBefore(nowMs, n)}&limit=100`),
     read(
       'events of a day, ascending',
       (n) => `/v1/events?${dayBefore(nowMs, n)}&sortDir=asc&limit=100`,
     ),
-    read(
-      'rejected events of a source and day',
-      (n) => `/v1/events?sourceId=${sourceId}&status=rejected&${dayBefore(nowMs, n)}`,
-    ),
     read('an event', (n) => `/v1/events/${event(n)}`),
     read('a timeline', (n) => `/v1/events/${event(n)}/timeline`),
     read('has-any', () => '/v1/events/has-any'),
     search('search for an event id', (n) => `/v1/events?search=${event(n)}`),
-    search('search for a body that is there', () => '/v1/events?search=c4ca4238'),
-    search('search for a body that is not', () => '/v1/events?search=nowhere-to-be-found'),
+    search('search for an event type', () => '/v1/events?search=INVOICE'),
+    search('search for a body that is not there', () => '/v1/events?search=nowhere-to-be-found'),
   ]
 }
 
 export function deliveryRequests(past: Past): Request[] {
-  const { sourceId, connectionId, destinationId, eventIds, deliveryIds, nowMs } = past
+  const { busy, ordinary, rare, retired, failing, eventIds, deliveryIds, nowMs } = past
   const event = nth(eventIds)
   const delivery = nth(deliveryIds)
-  const pastMonth = new Date(nowMs - HISTORY_DAYS * DAY_MS).toISOString()
   return [
-    read('deliveries', (n) => `/v1/deliveries?limit=${1 + n}`),
+    deliveries('', ''),
+    deliveries('ascending', 'sortDir=asc'),
     ...['pending', 'throttled', 'in_flight', 'succeeded', 'failed', 'cancelled'].map((status) =>
-      read(`deliveries ${status}`, (n) => `/v1/deliveries?status=${status}&limit=${1 + n}`),
+      deliveries(status, `status=${status}`),
     ),
     read('deliveries of an event', (n) => `/v1/deliveries?eventId=${event(n)}`),
-    read(
-      'deliveries of a connection',
-      (n) => `/v1/deliveries?connectionId=${connectionId}&limit=${1 + n}`,
+    deliveries('of a connection', `connectionId=${busy.connectionId}`),
+    deliveries('of a connection with few', `connectionId=${rare.connectionId}`),
+    deliveries('to a destination', `destinationId=${ordinary.destinationId}`),
+    deliveries('to a destination with few', `destinationId=${rare.destinationId}`),
+    deliveries('of a source', `sourceId=${ordinary.sourceId}`),
+    deliveries('of a source with few', `sourceId=${rare.sourceId}`),
+    deliveries('of a source that ended two months ago', `sourceId=${retired.sourceId}`),
+    deliveries('failed, to a destination', `status=failed&destinationId=${busy.destinationId}`),
+    deliveries(
+      'failed, to a destination with few',
+      `status=failed&destinationId=${rare.destinationId}`,
     ),
-    read(
-      'deliveries to a destination',
-      (n) => `/v1/deliveries?destinationId=${destinationId}&limit=${1 + n}`,
+    deliveries('failed, of a connection', `status=failed&connectionId=${ordinary.connectionId}`),
+    deliveries(
+      'failed, of a source, ascending',
+      `status=failed&sourceId=${ordinary.sourceId}&sortDir=asc`,
     ),
-    read('deliveries of a source', (n) => `/v1/deliveries?sourceId=${sourceId}&limit=${1 + n}`),
-    read(
-      'failed deliveries to a destination',
-      (n) => `/v1/deliveries?destinationId=${destinationId}&status=failed&limit=${1 + n}`,
+    deliveries('pending, to a destination', `status=pending&destinationId=${busy.destinationId}`),
+    deliveries('by error code', 'errorCode=bad_response'),
+    deliveries('by an error code of three months ago', 'errorCode=tls_error'),
+    deliveries('by an error code that none has', 'errorCode=dns_error'),
+    deliveries(
+      'by a rare error code, to a destination that always fails',
+      `errorCode=connection_reset&destinationId=${failing.destinationId}`,
     ),
-    read('deliveries by error code', (n) => `/v1/deliveries?errorCode=bad_response&limit=${1 + n}`),
-    read('deliveries by an error code that none has', () => '/v1/deliveries?errorCode=tls_error'),
-    read(
-      'deliveries by response status',
-      (n) => `/v1/deliveries?responseStatus=500&limit=${1 + n}`,
+    deliveries('by response status', 'responseStatus=500'),
+    deliveries('by a class of response status', 'responseStatus=4xx'),
+    deliveries('by a response status of one in a hundred', 'responseStatus=201'),
+    deliveries(
+      'of a source, to a destination',
+      `sourceId=${retired.sourceId}&destinationId=${busy.sharedDestinationId}`,
     ),
-    read(
-      'deliveries by next attempt',
-      (n) => `/v1/deliveries?status=pending&sortBy=nextAttemptAt&sortDir=asc&limit=${1 + n}`,
+    deliveries(
+      'succeeded, to a destination that always fails (short pages)',
+      `status=succeeded&destinationId=${failing.destinationId}`,
     ),
+    deliveries('by a response status of three months ago (short pages)', 'responseStatus=202'),
+    deliveries('by next attempt', 'status=pending&sortBy=nextAttemptAt&sortDir=asc'),
+    deliveries('by next attempt, descending', 'status=pending&sortBy=nextAttemptAt'),
     read('deliveries of a day', (n) => `/v1/deliveries?${dayBefore(nowMs, n)}&limit=100`),
+    read(
+      'deliveries failed on a day',
+      (n) => `/v1/deliveries?${dayBefore(nowMs, n)}&status=failed&limit=100`,
+    ),
     read('a delivery', (n) => `/v1/deliveries/${delivery(n)}`),
+  ]
+}
+
+export function statisticsRequests({ busy, nowMs }: Past): Request[] {
+  const since = (days: number): string => new Date(nowMs - days * DAY_MS).toISOString()
+  const month = `from=${since(30)}&granularity=day`
+  return [
     {
       name: 'deliveries/stats',
       must: STATS_MUST,
       path: () => '/v1/deliveries/stats',
       rounds: ROUNDS,
     },
-    read('dashboard', () => '/v1/stats/dashboard'),
-    read(
-      'dashboard of 30 days by destination',
-      () => `/v1/stats/dashboard?from=${pastMonth}&granularity=day&groupBy=destination`,
-    ),
+    dashboard('', ''),
+    dashboard(' by destination', '?groupBy=destination'),
+    dashboard(' of a destination', `?destinationId=${busy.destinationId}`),
+    dashboard(' by minute', '?granularity=minute'),
+    dashboard(' of 30 days', `?${month}`),
+    dashboard(' of 30 days by source', `?${month}&groupBy=source`),
+    dashboard(' of 30 days by destination', `?${month}&groupBy=destination`),
+    dashboard(' of 30 days by rejection reason', `?${month}&groupBy=rejectionReason`),
+    dashboard(' of 40 days by hour', `?from=${since(40)}`),
   ]
+}
+
+function events(name: string, query: string): Request {
+  return list('events', name, query)
+}
+
+function deliveries(name: string, query: string): Request {
+  return list('deliveries', name, query)
+}
+
+function dashboard(name: string, query: string): Request {
+  return read(`dashboard${name}`, () => `/v1/stats/dashboard${query}`)
+}
+
+/** Pages of every length. */
+function list(kind: string, name: string, query: string): Request {
+  return read(`${kind} ${name}`.trim(), (n) => `/v1/${kind}?${query}&limit=${1 + (n % 100)}`)
 }
 
 function read(name: string, path: Request['path']): Request {
@@ -116,8 +174,8 @@ function nth(ids: readonly string[]): (n: number) => string {
   return (n) => ids[n % ids.length] ?? ''
 }
 
-/** The n-th day back from now. */
+/** The n-th day back from now, of two months. */
 function dayBefore(nowMs: number, n: number): string {
-  const fromMs = nowMs - ((n % (HISTORY_DAYS - 1)) + 1) * DAY_MS
+  const fromMs = nowMs - ((n % 60) + 1) * DAY_MS
   return `from=${new Date(fromMs).toISOString()}&to=${new Date(fromMs + DAY_MS).toISOString()}`
 }

@@ -1,22 +1,23 @@
 import type { Db } from '../db/db.ts'
-import {
-  FRESH_MS,
-  listDeliveries,
-  measureDeliveries,
-  type Delivery,
-  type DeliveryFilter,
-  type DeliveryPage,
-} from '../db/deliveries.ts'
+import type { Delivery } from '../db/deliveries.ts'
+import { listDeliveries, measureDeliveries, type DeliveryPage } from '../db/delivery-lists.ts'
+import type { DeliveryFilter } from '../db/delivery-strands.ts'
 import { listEvents, measureEvents, type EventFilter, type EventSummary } from '../db/events.ts'
 import { isTimeout } from '../db/failures.ts'
+import { byIndexOnly } from '../db/index-only.ts'
 import { searchEvents } from '../db/search.ts'
 import { withStatementTimeout } from '../db/statement-timeout.ts'
-import { decodeId, firstIdAt, uuidOfBytes } from '../ids.ts'
+import { cut, type Cut } from '../db/strands.ts'
+import { decodeId, firstIdAt, idAfter } from '../ids.ts'
 import { MATCHED_BUDGET_MS, MATCHED_MAX } from '../limits.ts'
 import type { DeliverySelection, EventSelection, Selected } from './operation.ts'
 
 /** Rows counted by one statement. */
 const MEASURE_ROWS = 10_000
+
+/** Rows of an index that one statement looks through for a filter that has none, of a chunk and of a count. */
+const CHUNK_READ_ROWS = 20_000
+const MEASURE_READ_ROWS = 100_000
 
 /** One statement of a search: small enough to stop in time, with bodies of any size. */
 const SEARCH_STEP = { rows: 4_000, bytes: 16 * 1024 * 1024 }
@@ -42,10 +43,11 @@ export async function nextDeliveries(
   place: Place,
   limit: number,
 ): Promise<Step<Delivery>> {
-  const filter = deliveryFilter(selection, place)
-  const rows = await listDeliveries(db, filter, deliveryPage(place, limit))
-  const found = rows.slice(0, limit)
-  return { found, afterId: found.at(-1)?.id ?? place.afterId, isLast: rows.length <= limit }
+  const page = deliveryPage(place, { limit, readRows: CHUNK_READ_ROWS })
+  const { rows, next } = await byIndexOnly(db, () =>
+    listDeliveries(db, deliveryFilter(selection, place), page),
+  )
+  return stepOf({ rows, nextId: next?.id }, place)
 }
 
 export async function nextEvents(
@@ -57,9 +59,9 @@ export async function nextEvents(
   const filter = eventFilter(selection, place)
   const term = searchTerm(selection)
   if (term === undefined) {
-    const rows = await listEvents(db, filter, limit)
-    const found = rows.slice(0, limit)
-    return { found, afterId: found.at(-1)?.id ?? place.afterId, isLast: rows.length <= limit }
+    const page = { limit, nowMs: place.nowMs, readRows: CHUNK_READ_ROWS }
+    const stretch = await byIndexOnly(db, () => listEvents(db, filter, page))
+    return stepOf(cut(stretch, limit), place)
   }
   const searched = await searchEvents(db, filter, term, SEARCH_STEP)
   const found = searched.found.slice(0, limit)
@@ -67,6 +69,14 @@ export async function nextEvents(
     return { found, afterId: found.at(-1)?.id ?? place.afterId, isLast: false }
   }
   return { found, afterId: searched.searchedId ?? place.afterId, isLast: searched.isLast }
+}
+
+function stepOf<T extends { id: string }>({ rows, nextId }: Cut<T>, place: Place): Step<T> {
+  return {
+    found: rows,
+    afterId: nextId ?? rows.at(-1)?.id ?? place.afterId,
+    isLast: nextId === undefined,
+  }
 }
 
 /**
@@ -110,7 +120,7 @@ async function measureWithin(
   try {
     return await db.transaction().execute(async (tx) => {
       await withStatementTimeout(tx, leftMs)
-      return await measure(tx, selected, place)
+      return await byIndexOnly(tx, () => measure(tx, selected, place))
     })
   } catch (error) {
     if (isTimeout(error)) return undefined
@@ -119,22 +129,26 @@ async function measureWithin(
 }
 
 async function measure(tx: Db, { kind, selection }: Selected, place: Place): Promise<Measured> {
+  const size = { limit: MEASURE_ROWS, readRows: MEASURE_READ_ROWS }
   if (kind !== 'replay') {
-    const page = deliveryPage(place, MEASURE_ROWS)
+    const page = deliveryPage(place, size)
     return asMeasured(await measureDeliveries(tx, deliveryFilter(selection, place), page), place)
   }
   const filter = eventFilter(selection, place)
   const term = searchTerm(selection)
-  if (term === undefined) return asMeasured(await measureEvents(tx, filter, MEASURE_ROWS), place)
+  if (term === undefined) {
+    const page = { ...size, nowMs: place.nowMs }
+    return asMeasured(await measureEvents(tx, filter, page), place)
+  }
   const { found, searchedId, isLast } = await searchEvents(tx, filter, term, SEARCH_STEP)
   return { count: found.length, afterId: searchedId ?? place.afterId, isLast }
 }
 
 function asMeasured(
-  { count, lastId }: { count: number; lastId: string | null },
+  { count, nextId }: { count: number; nextId: string | undefined },
   place: Place,
 ): Measured {
-  return { count, afterId: lastId ?? place.afterId, isLast: count <= MEASURE_ROWS }
+  return { count, afterId: nextId ?? place.afterId, isLast: nextId === undefined }
 }
 
 function deliveryFilter(selection: DeliverySelection, { projectId }: Place): DeliveryFilter {
@@ -152,13 +166,16 @@ function deliveryFilter(selection: DeliverySelection, { projectId }: Place): Del
   }
 }
 
-function deliveryPage({ afterId, nowMs }: Place, limit: number): DeliveryPage {
+function deliveryPage(
+  { afterId, nowMs }: Place,
+  size: Pick<DeliveryPage, 'limit' | 'readRows'>,
+): DeliveryPage {
   return {
-    limit,
+    ...size,
     sortBy: 'createdAt',
     sortDir: 'asc',
     after: afterId === null ? undefined : { nextAt: null, id: afterId },
-    freshFromId: firstIdAt(nowMs - FRESH_MS),
+    nowMs,
   }
 }
 
@@ -193,11 +210,6 @@ interface Bounds {
 function boundsWithin({ fromId, untilId }: Bounds, id: string): Bounds {
   const isInside = id < untilId && (fromId === undefined || id >= fromId)
   return { fromId: id, untilId: isInside ? idAfter(id) : id }
-}
-
-function idAfter(id: string): string {
-  const next = BigInt(`0x${id.replaceAll('-', '')}`) + 1n
-  return uuidOfBytes(Buffer.from(next.toString(16).padStart(32, '0'), 'hex'))
 }
 
 /** `toMs` is included. */

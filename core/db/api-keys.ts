@@ -43,7 +43,9 @@ export async function useApiKey(
   { nowMs, namedProjectId }: { nowMs: number; namedProjectId: string | undefined },
 ): Promise<KeyUse | undefined> {
   const now = new Date(nowMs)
-  const windowStart = new Date(nowMs - API_WINDOW_SECONDS * 1000)
+  // One that begins later than it could end was begun before the clock was set back.
+  const isRunning = sql`window_started_at > ${new Date(nowMs - API_WINDOW_SECONDS * 1_000)}
+    and window_started_at < ${new Date(nowMs + API_WINDOW_SECONDS * 1_000)}`
   const { rows } = await sql<{
     id: string
     organisation_id: string
@@ -56,8 +58,8 @@ export async function useApiKey(
   }>`
     with used as (
       update api_key set
-        window_requests = case when window_started_at > ${windowStart} then window_requests + 1 else 1 end,
-        window_started_at = case when window_started_at > ${windowStart} then window_started_at else ${now} end
+        window_requests = case when ${isRunning} then window_requests + 1 else 1 end,
+        window_started_at = case when ${isRunning} then window_started_at else ${now} end
       where secret_hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > ${now})
       returning id, organisation_id, project_id, permissions, window_requests, window_started_at
     )

@@ -5,8 +5,11 @@ import { withoutPruning } from './pruning.ts'
 
 /** Lists what the CTE `changed` has cancelled, by what its last attempt came to, among what ended without success. */
 export const LIST_CANCELLED = `
-  insert into delivery_failed (delivery_id, class, project_id, status, error_code, response_status)
-  select id, class, project_id, 'cancelled', last_error_code, last_response_status from changed
+  insert into delivery_failed (delivery_id, class, project_id, destination_id, connection_id, source_id, status,
+    error_code, response_status)
+  select id, class, project_id, destination_id, connection_id, source_id, 'cancelled', last_error_code,
+    last_response_status
+  from changed
   on conflict (delivery_id) do update set
     status = 'cancelled', error_code = excluded.error_code, response_status = excluded.response_status`
 

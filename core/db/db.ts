@@ -28,11 +28,18 @@ const CONNECTION_LIFE_SECONDS = 3_600
  * Without partition pruning: PostgreSQL 18.4 crashed when a row that an update had found through pruning at run time was
  * changed by another in the meantime (seen with two workers, one of them frozen). A probe of each day's index costs up to
  * a fifth more for a batch of 64, and nothing at 256; results, the most frequent of them, name their partition instead.
+ *
+ * What the API asks is planned anew each time, for the partitions of its own days; to compile a plan, or to start workers
+ * for it, takes longer than `requests` do. `lists` read the rows of one index in its order, thousands where a filter is
+ * seldom met: to read a whole table and sort it looks cheaper when its statistics are behind, and is not once it has grown.
  */
-const HOT_PATH = {
+const PLANNING = {
   inserts: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off',
   lookups:
     '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_partition_pruning=off',
+  requests: '-c max_parallel_workers_per_gather=0 -c jit=off',
+  lists:
+    '-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c enable_incremental_sort=off -c max_parallel_workers_per_gather=0 -c jit=off',
 }
 
 export interface PoolOptions {
@@ -40,11 +47,11 @@ export interface PoolOptions {
   max: number
   log: Logger
   statementTimeoutMs?: number
-  hotPath?: keyof typeof HOT_PATH
+  planning?: keyof typeof PLANNING
 }
 
 /** A pool whose idle connections may break (a restart of PostgreSQL) without ending the process. */
-export function openPool({ url, max, log, statementTimeoutMs, hotPath }: PoolOptions): pg.Pool {
+export function openPool({ url, max, log, statementTimeoutMs, planning }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -54,7 +61,7 @@ export function openPool({ url, max, log, statementTimeoutMs, hotPath }: PoolOpt
     // A process that froze inside a transaction must not commit it minutes later.
     idle_in_transaction_session_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    ...(hotPath && { options: HOT_PATH[hotPath] }),
+    ...(planning && { options: PLANNING[planning] }),
   })
   pool.on('error', (err) => log.warn({ err }, 'Lost a database connection'))
   // One that breaks in somebody's hands, between two statements, is heard of by the connection alone. The holder's next

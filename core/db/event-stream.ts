@@ -34,6 +34,9 @@ export interface WindowQuery {
  */
 const ID_LAG_MS = 15_000
 
+/** By how much a clock may be set between two marks: nothing is missed then either. */
+const STEP_MS = 3_700_000
+
 /**
  * Up to `limit` events of a window behind `afterId`, in the order of their ids. The ids bound what is read, so that no
  * index on the transaction is needed: those of the window were made after its first mark and before its last, give or
@@ -44,6 +47,7 @@ export async function windowPage(
   { from, until }: EventWindow,
   { projectId, sourceId, afterId, limit }: WindowQuery,
 ): Promise<EventSummary[]> {
+  const { firstMs, lastMs } = idTimes(from.ms, until.ms)
   const bySource = sourceId === undefined ? sql`true` : sql`source_id = ${sourceId}::uuid`
   const { rows } = await sql<EventSummary>`
     select class, id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
@@ -52,11 +56,24 @@ export async function windowPage(
       is_binary as "isBinary", remote_ip as "remoteIp"
     from event
     where project_id = ${projectId}::uuid and ${bySource} and id > ${afterId ?? firstIdAt(0)}::uuid
-      and id >= least(${firstIdAt(from.ms - ID_LAG_MS)}::uuid, (${oldestSpooled({ from, until })}))
-      and id < ${firstIdAt(until.ms + ID_LAG_MS)}::uuid
+      and id >= least(${firstIdAt(firstMs)}::uuid, (${oldestSpooled({ from, until })}))
+      and id < ${firstIdAt(lastMs)}::uuid
       and transaction_id >= ${String(from.transaction)}::xid8 and transaction_id < ${String(until.transaction)}::xid8
     order by id limit ${limit}`.execute(db)
   return rows
+}
+
+/**
+ * Between which times the ids of a window lie. Its last mark is the present, or was a moment ago, so that room above it
+ * costs nothing: the clock may have been ahead within the window. Room below is only taken when the marks say that it was
+ * set back.
+ */
+export function idTimes(fromMs: number, untilMs: number): { firstMs: number; lastMs: number } {
+  const isSetBack = untilMs < fromMs
+  return {
+    firstMs: isSetBack ? untilMs - STEP_MS : fromMs - ID_LAG_MS,
+    lastMs: Math.max(fromMs, untilMs) + STEP_MS,
+  }
 }
 
 /** Events that were spooled while PostgreSQL was away are stored with ids of that time. No row when the window has none. */

@@ -1,8 +1,10 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from './db.ts'
-import { byIndexOnly } from './index-only.ts'
+import { isOf } from './foreign.ts'
 import type { Reach } from './page.ts'
+import { behind, type Direction } from './spans.ts'
+import { cut, readStrand, type Strand, type Stretch, type Walk } from './strands.ts'
 
 /** An event as it stands in a list. */
 export interface EventSummary {
@@ -45,9 +47,15 @@ export interface EventFilter {
   /** Bounds of the id: from the first, before the second. */
   fromId: string | undefined
   untilId: string | undefined
-  sortDir: 'asc' | 'desc'
+  sortDir: Direction
   /** The last id of the page before. */
   afterId: string | undefined
+}
+
+export interface EventPage {
+  limit: number
+  nowMs: number
+  readRows: number
 }
 
 /** The columns of an `EventSummary`. */
@@ -57,31 +65,23 @@ export const SUMMARY = sql`
   verified_with as "verifiedWith", method, path, content_type as "contentType", size_bytes as "sizeBytes",
   is_binary as "isBinary", remote_ip as "remoteIp"`
 
-/** One row more than the page holds, to tell whether there is another. */
 export async function listEvents(
   db: Db,
   filter: EventFilter,
-  limit: number,
-): Promise<EventSummary[]> {
-  const { rows } = await sql<EventSummary>`
-    select ${SUMMARY} from event where ${where(filter)} ${order(filter)} limit ${limit + 1}`.execute(
-    db,
-  )
-  return rows
+  page: EventPage,
+): Promise<Stretch<EventSummary>> {
+  return await readStrand(db, strandOf(filter, SUMMARY), walkOf(filter, page))
 }
 
-/** How many such rows there are, the one more included, and the last one's id. */
+/** How many such events a page has, and the id behind which the next one goes on; undefined at the end. */
 export async function measureEvents(
   db: Db,
   filter: EventFilter,
-  limit: number,
-): Promise<{ count: number; lastId: string | null }> {
-  const { rows } = await sql<{ count: number; lastId: string | null }>`
-    select count(*)::int as count, (array_agg(id))[count(*)] as "lastId"
-    from (select id from event where ${where(filter)} ${order(filter)} limit ${limit + 1}) as page`.execute(
-    db,
-  )
-  return rows[0] ?? { count: 0, lastId: null }
+  page: EventPage,
+): Promise<{ count: number; nextId: string | undefined }> {
+  const ids = await readStrand<{ id: string }>(db, strandOf(filter, sql`id`), walkOf(filter, page))
+  const { rows, nextId } = cut(ids, page.limit)
+  return { count: rows.length, nextId }
 }
 
 /**
@@ -91,13 +91,55 @@ export async function measureEvents(
 export async function listSettledEvents(
   db: Db,
   filter: EventFilter,
-  limit: number,
+  page: EventPage,
   settledBelow: bigint,
-): Promise<(EventSummary & { isSettled: boolean })[]> {
-  const { rows } = await sql<EventSummary & { isSettled: boolean }>`
-    select ${SUMMARY}, coalesce(transaction_id < ${String(settledBelow)}::xid8, true) as "isSettled"
-    from event where ${where(filter)} ${order(filter)} limit ${limit + 1}`.execute(db)
-  return rows
+): Promise<Stretch<EventSummary & { isSettled: boolean }>> {
+  const isSettled = sql`coalesce(transaction_id < ${String(settledBelow)}::xid8, true) as "isSettled"`
+  return await readStrand(db, strandOf(filter, sql`${SUMMARY}, ${isSettled}`), walkOf(filter, page))
+}
+
+function walkOf({ fromId, untilId, afterId, sortDir }: EventFilter, page: EventPage): Walk {
+  const whole = { fromId, untilId }
+  const span = afterId === undefined ? whole : behind(whole, afterId, sortDir)
+  return { ...page, span, dir: sortDir }
+}
+
+/** Most are `received`, so that status has no index. */
+function strandOf(
+  { projectId, sourceId, status }: EventFilter,
+  columns: RawBuilder<unknown>,
+): Strand {
+  const isRare = status !== undefined && status !== 'received'
+  const ways = [
+    ...(isRare ? [['project', 'status']] : []),
+    ...(sourceId === undefined ? [] : [['source']]),
+  ]
+  return {
+    table: sql`event t`,
+    id: sql`t.id`,
+    columns,
+    equals: {
+      project: { column: sql`t.project_id`, value: sql`${projectId}::uuid` },
+      ...(sourceId !== undefined && { source: isOf('source', sourceId, projectId) }),
+      ...(status !== undefined && {
+        status: {
+          column: sql`t.status`,
+          value: sql`${status}::text`,
+          ...(isRare && { predicate: sql`t.status <> 'received'` }),
+        },
+      }),
+    },
+    others: [],
+    ways: ways.length === 0 ? [['project']] : ways,
+    isPartitioned: true,
+  }
+}
+
+/** The class that an event is stored in; undefined when there is none such. */
+export async function classOfEvent(db: Db, id: string): Promise<number | undefined> {
+  const { rows } = await sql<{ class: number }>`
+    select class from event where id = ${id}::uuid`.execute(db)
+  return rows[0]?.class
 }
 
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
@@ -149,24 +191,22 @@ export async function hasAnyEvent(db: Db, projectId: string): Promise<boolean> {
  * all of them for a project that has none.
  */
 async function hasStoredEvent(db: Db, projectId: string): Promise<boolean> {
-  return await byIndexOnly(db, async (tx) => {
-    const { rows } = await sql<{ found: boolean }>`
-      select exists (select from event where project_id = ${projectId}::uuid) as found`.execute(tx)
-    return rows[0]?.found ?? false
-  })
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from event where project_id = ${projectId}::uuid) as found`.execute(db)
+  return rows[0]?.found ?? false
 }
 
 /** The conditions of a list, without its order. */
 export function where(filter: EventFilter): RawBuilder<unknown> {
   const { projectId, sourceId, status, fromId, untilId, afterId, sortDir } = filter
-  const behind = sortDir === 'asc' ? sql`>` : sql`<`
+  const beyond = sortDir === 'asc' ? sql`>` : sql`<`
   const conditions = [
     sql`project_id = ${projectId}::uuid`,
     ...(sourceId === undefined ? [] : [sql`source_id = ${sourceId}::uuid`]),
     ...(status === undefined ? [] : [sql`status = ${status}`]),
     ...(fromId === undefined ? [] : [sql`id >= ${fromId}::uuid`]),
     ...(untilId === undefined ? [] : [sql`id < ${untilId}::uuid`]),
-    ...(afterId === undefined ? [] : [sql`id ${behind} ${afterId}::uuid`]),
+    ...(afterId === undefined ? [] : [sql`id ${beyond} ${afterId}::uuid`]),
   ]
   return sql.join(conditions, sql` and `)
 }

@@ -1,7 +1,10 @@
 import pg from 'pg'
 
-/** The server refuses, goes away or is full; or the socket to it does. Each may be different a moment later. */
-const AWAY_STATES = /^(?:08...|57P0[1-3]|53300)$/
+/**
+ * The server refuses, goes away, is out of resources (class 53: disk, memory, connections) or read-only after a
+ * fail-over; or the socket to it does. Each may be different a moment later.
+ */
+const AWAY_STATES = /^(?:08...|53...|57P0[1-3]|25006)$/
 const AWAY_SOCKETS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -19,7 +22,7 @@ const AWAY_MESSAGES = [
   'Client has encountered a connection error',
 ]
 
-/** Whether an error says that PostgreSQL cannot be reached, rather than that the statement was wrong. */
+/** Whether an error says that PostgreSQL cannot be reached or cannot write, rather than that the statement was wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -56,10 +59,9 @@ export function isDataFault(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(?:22|23|54)/.test(error.code ?? '')
 }
 
-/** Whether PostgreSQL could not store at all: away, too slow, out of resources (class 53) or read-only after a fail-over. */
+/** Whether PostgreSQL could not store at all: away or too slow. */
 export function cannotStore(error: unknown): boolean {
-  if (isDatabaseAway(error) || isTimeout(error)) return true
-  return error instanceof pg.DatabaseError && /^(?:53...|25006)$/.test(error.code ?? '')
+  return isDatabaseAway(error) || isTimeout(error)
 }
 
 /** The statement took longer than it was given. */

@@ -1,6 +1,7 @@
 import { Migrator } from 'kysely/migration'
 
 import type { Db } from './db.ts'
+import { buildLateIndexes } from './late-indexes.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import { ensurePartitions } from './partitions.ts'
 
@@ -12,6 +13,7 @@ export async function migrate(db: Db, nowMs: number): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
   const { error, results = [] } = await migrator.migrateToLatest()
   if (error !== undefined) throw new Error('Cannot migrate the database', { cause: error })
+  await buildLateIndexes(db)
   await ensurePartitions(db, nowMs)
   return results.map((result) => result.migrationName)
 }

@@ -16,7 +16,10 @@ export interface Member {
   processId: string
 }
 
-/** All times are the database's: the clocks of workers may differ. */
+/**
+ * All times are the database's: the clocks of workers may differ. What was written before that clock was set back counts
+ * from now, or who died then would be waited for until the clock is there again.
+ */
 const REPORT = `
   with reported as (
     insert into worker (name, process_id, seen_at) values ($1::text, $2::uuid, clock_timestamp())
@@ -24,18 +27,33 @@ const REPORT = `
     returning name
   ), forgotten as (
     delete from worker where seen_at < clock_timestamp() - interval '1 hour' and name <> $1::text
+  ), foreign_times as (
+    update worker set seen_at = clock_timestamp()
+    where seen_at > clock_timestamp() + interval '1 second' and name <> $1::text
+  ), foreign_leases as (
+    update partition_owner set held_until = clock_timestamp() + $3::int4 * interval '1 millisecond'
+    where held_until > clock_timestamp() + $3::int4 * interval '1 millisecond' + interval '1 second'
   )
-  select name from worker where seen_at > clock_timestamp() - $3::int4 * interval '1 millisecond'
-  union select name from reported`
+  select name, case when process_id = $2::uuid then extract(epoch from clock_timestamp() - seen_at) * 1000 end as ago_ms
+  from worker where seen_at > clock_timestamp() - $3::int4 * interval '1 millisecond' or name = $1::text
+  union all select name, null from reported where not exists (select from worker where name = $1::text)`
 
-/** Says that a worker lives and returns the names of all that do. */
-export async function reportWorker(pool: pg.Pool, member: Member): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>({
+export interface Report {
+  /** Of all workers that live. */
+  names: string[]
+  /** Since the same process reported before, by the database's clock; undefined when it did not. */
+  reportedAgoMs: number | undefined
+}
+
+/** Says that a worker lives. */
+export async function reportWorker(pool: pg.Pool, member: Member): Promise<Report> {
+  const { rows } = await pool.query<{ name: string; ago_ms: string | null }>({
     name: 'report_worker',
     text: REPORT,
     values: [member.name, member.processId, PARTITION_HELD_MS],
   })
-  return rows.map((row) => row.name)
+  const agoMs = rows.find((row) => row.ago_ms !== null)?.ago_ms
+  return { names: rows.map(({ name }) => name), reportedAgoMs: agoMs ? Number(agoMs) : undefined }
 }
 
 /** A worker that leaves has no share any more. */

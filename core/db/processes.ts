@@ -11,19 +11,18 @@ export interface ProcessIdentity {
   name: string
 }
 
-/** Says that a process lives. One that restarts under its name replaces its former self. */
-export async function reportProcess(
-  db: Db,
-  process: ProcessIdentity,
-  nowMs: number,
-): Promise<void> {
-  await db
-    .insertInto('process')
-    .values({ ...process, seen_at: new Date(nowMs) })
-    .onConflict((conflict) =>
-      conflict.columns(['role', 'name']).doUpdateSet({ id: process.id, seen_at: new Date(nowMs) }),
+/**
+ * Says that a process lives. One that restarts under its name replaces its former self. All times are the database's:
+ * the clocks of processes may differ. What was seen before that clock was set back counts from now.
+ */
+export async function reportProcess(db: Db, { id, role, name }: ProcessIdentity): Promise<void> {
+  await sql`
+    with foreign_times as (
+      update process set seen_at = clock_timestamp()
+      where seen_at > clock_timestamp() + interval '1 second' and (role, name) <> (${role}, ${name})
     )
-    .execute()
+    insert into process (id, role, name, seen_at) values (${id}, ${role}, ${name}, clock_timestamp())
+    on conflict (role, name) do update set id = excluded.id, seen_at = excluded.seen_at`.execute(db)
 }
 
 export async function forgetProcess(db: Db, id: string): Promise<void> {
@@ -34,14 +33,14 @@ export async function forgetProcess(db: Db, id: string): Promise<void> {
 export async function liveProcesses(
   db: Db,
   role: string,
-  nowMs: number,
   withinMs = PROCESS_LIVE_MS,
 ): Promise<string[]> {
+  const since = sql<Date>`clock_timestamp() - ${withinMs}::int4 * interval '1 millisecond'`
   const rows = await db
     .selectFrom('process')
     .select('id')
     .where('role', '=', role)
-    .where('seen_at', '>', new Date(nowMs - withinMs))
+    .where('seen_at', '>', since)
     .execute()
   return rows.map((row) => row.id)
 }

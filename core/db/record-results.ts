@@ -106,12 +106,13 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
         then i.started_at + i.duration_ms * interval '1 millisecond' end
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
-    returning d.throttled_at = i.throttled_at as is_first_throttle, i.*
+    returning d.throttled_at = i.throttled_at as is_first_throttle, d.connection_id as of_connection,
+      d.source_id as of_source, i.*
   ), waits as (
-    insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-      attempt_trigger, next_at, error_code, response_status)
-    select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, i.status, 'automatic', i.next_at,
-      i.error_code, i.response_status
+    insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+      partition, status, attempt_trigger, next_at, error_code, response_status)
+    select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.of_connection, i.of_source, i.partition,
+      i.status, 'automatic', i.next_at, i.error_code, i.response_status
     from changed i where i.next_at is not null
     on conflict (delivery_id) do update set
       status = excluded.status, attempt_trigger = 'automatic', next_at = excluded.next_at, claimed_by = null,
@@ -120,8 +121,9 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
     delete from delivery_waiting w using input i
     where i.is_waiting and i.next_at is null and w.delivery_id = i.id
   ), failed as (
-    insert into delivery_failed (delivery_id, class, project_id, error_code, response_status)
-    select i.id, i.class, i.project_id, i.error_code, i.response_status
+    insert into delivery_failed (delivery_id, class, project_id, destination_id, connection_id, source_id, error_code,
+      response_status)
+    select i.id, i.class, i.project_id, i.destination_id, i.of_connection, i.of_source, i.error_code, i.response_status
     from changed i where i.status = 'failed'
     on conflict (delivery_id) do update set
       status = 'failed', error_code = excluded.error_code, response_status = excluded.response_status

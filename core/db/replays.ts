@@ -66,6 +66,8 @@ async function insertWaiting(
         organisation_id: delivery.organisationId,
         project_id: delivery.projectId,
         destination_id: delivery.destinationId,
+        connection_id: delivery.connectionId,
+        source_id: delivery.sourceId,
         partition: delivery.partition,
         status: 'pending',
         attempt_trigger: 'initial',

@@ -48,12 +48,12 @@ async function fail(tx: Db, rows: readonly { class: number; id: string }[], now:
         last_error_code = 'expired', completed_at = ${now}
       from input i
       where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
-      returning d.id, d.class, d.project_id
+      returning d.*
     ), done as (
       delete from delivery_waiting w using changed c where w.delivery_id = c.id
     )
-    insert into delivery_failed (delivery_id, class, project_id, error_code, response_status)
-    select id, class, project_id, 'expired', null from changed
+    insert into delivery_failed (delivery_id, class, project_id, destination_id, connection_id, source_id, error_code)
+    select id, class, project_id, destination_id, connection_id, source_id, 'expired' from changed
     on conflict (delivery_id) do update set status = 'failed', error_code = excluded.error_code,
       response_status = null`.execute(tx)
 }

@@ -42,15 +42,15 @@ export async function makeRetries(
     ), changed as (
       update delivery d set status = 'pending', completed_at = null, lease_until = null, throttled_reason = null
       from input i where d.class = i.class and d.id = i.id
-      returning i.*, d.last_error_code, d.last_response_status
+      returning i.*, d.connection_id, d.source_id, d.last_error_code, d.last_response_status
     ), unfailed as (
       delete from delivery_failed f using input i where f.delivery_id = i.id
     )
     insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-      attempt_trigger, next_at, operation_id, error_code, response_status)
+      attempt_trigger, next_at, operation_id, connection_id, source_id, error_code, response_status)
     select i.id, i.class, ${organisationId}::uuid, i.project_id, i.destination_id, i.partition, 'pending',
-      ${trigger}, ${operationId === null ? now : null}::timestamptz, ${operationId}::uuid, i.last_error_code,
-      i.last_response_status
+      ${trigger}, ${operationId === null ? now : null}::timestamptz, ${operationId}::uuid, i.connection_id,
+      i.source_id, i.last_error_code, i.last_response_status
     from changed i order by i.id
     on conflict (delivery_id) do update set
       status = 'pending', attempt_trigger = excluded.attempt_trigger, next_at = excluded.next_at, claimed_by = null,

@@ -1,12 +1,35 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
-import type { Granularity } from '../statistics/granularity.ts'
+import { GRANULARITIES, type Granularity } from '../statistics/granularity.ts'
 import type { Db } from './db.ts'
 import { noteFailures } from './destination-failures.ts'
 
 /** Delta rows folded by one statement, and old roll-ups deleted by one. */
 export const FOLD_BATCH = 5_000
 const PRUNE_BATCH = 5_000
+
+/** Where counts of a whole project have no source, destination and connection. */
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * The granularity under which a project's counts are kept without their sources, destinations and connections, so that
+ * what is asked for the most reads a row for each bucket.
+ */
+export function wholeOf(granularity: Granularity): string {
+  return `${granularity} of all`
+}
+
+/** Each granularity twice: with whose the counts are, and of the whole project. */
+const KEPT = sql`(values ${sql.join(
+  GRANULARITIES.flatMap((one) => [
+    sql`(${sql.lit(one)}, ${sql.lit(one)}, false)`,
+    sql`(${sql.lit(wholeOf(one))}, ${sql.lit(one)}, true)`,
+  ]),
+)}) as g (name, unit, is_whole)`
+
+function whose(column: string): RawBuilder<unknown> {
+  return sql`case when g.is_whole then ${sql.lit(NOBODY)}::uuid else ${sql.ref(column)} end`
+}
 
 /**
  * Adds counted events to the roll-ups and deletes the deltas, in one statement: a reader sees each event once. Roll-ups
@@ -25,8 +48,9 @@ export async function foldEvents(db: Db): Promise<number> {
       from taken group by 1, 2, 3, 4, 5
     ), added as (
       insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)
-      select project_id, g.name, date_trunc(g.name, start, 'UTC'), source_id, status, rejection_reason, sum(events)
-      from minutes cross join (values ('minute'), ('hour'), ('day')) as g (name)
+      select project_id, g.name, date_trunc(g.unit, start, 'UTC'), ${whose('source_id')}, status, rejection_reason,
+        sum(events)
+      from minutes cross join ${KEPT}
       group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
       on conflict (project_id, granularity, start, source_id, status, rejection_reason)
         do update set events = event_rollup.events + excluded.events
@@ -51,22 +75,22 @@ export async function foldDeliveries(db: Db): Promise<number> {
       select date_trunc('minute', at, 'UTC') as start, project_id, source_id, destination_id, connection_id,
         bucket, count(*) as attempts
       from taken cross join unnest(latencies) as bucket group by 1, 2, 3, 4, 5, 6
-    ), granularity as (
-      select name from (values ('minute'), ('hour'), ('day')) as g (name)
     ), latencies as (
       select project_id, name, start, source_id, destination_id, connection_id,
         array_agg(bucket order by bucket) as buckets, array_agg(attempts order by bucket) as counts
       from (
-        select project_id, g.name, date_trunc(g.name, start, 'UTC') as start, source_id, destination_id,
-          connection_id, bucket, sum(attempts)::bigint as attempts
-        from minute_latencies cross join granularity g group by 1, 2, 3, 4, 5, 6, 7
+        select project_id, g.name, date_trunc(g.unit, start, 'UTC') as start, ${whose('source_id')} as source_id,
+          ${whose('destination_id')} as destination_id, ${whose('connection_id')} as connection_id, bucket,
+          sum(attempts)::bigint as attempts
+        from minute_latencies cross join ${KEPT} group by 1, 2, 3, 4, 5, 6, 7
       ) as buckets
       group by 1, 2, 3, 4, 5, 6
     ), counts as (
-      select project_id, g.name, date_trunc(g.name, start, 'UTC') as start, source_id, destination_id, connection_id,
+      select project_id, g.name, date_trunc(g.unit, start, 'UTC') as start, ${whose('source_id')} as source_id,
+        ${whose('destination_id')} as destination_id, ${whose('connection_id')} as connection_id,
         sum(succeeded) as succeeded, sum(failed) as failed, sum(throttled) as throttled,
         sum(attempts) as attempts, sum(retried) as retried
-      from minutes cross join granularity g group by 1, 2, 3, 4, 5, 6
+      from minutes cross join ${KEPT} group by 1, 2, 3, 4, 5, 6
     ), added as (
       insert into delivery_rollup as r (project_id, granularity, start, source_id, destination_id, connection_id,
         succeeded, failed, throttled, attempts, retried, latency_buckets, latency_counts)
@@ -107,7 +131,7 @@ export async function pruneRollups(
     const { numAffectedRows } = await sql`
       delete from ${sql.table(table)} where ctid in (
         select ctid from ${sql.table(table)}
-        where granularity = ${granularity} and start < ${before}
+        where granularity in (${granularity}, ${wholeOf(granularity)}) and start < ${before}
         limit ${PRUNE_BATCH} for update skip locked)`.execute(db)
     isMore ||= numAffectedRows === BigInt(PRUNE_BATCH)
   }

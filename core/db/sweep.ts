@@ -8,6 +8,9 @@ import type { Db } from './db.ts'
 /** First attempts are looked at this long after their lease: a batch that commits late is still before it. */
 const MARGIN_MS = 5_000
 
+/** How far the walk goes back when the clock was set back: more than a housekeeper is ever late to notice. */
+const BACK_MS = 900_000
+
 /** Overdue deliveries moved by one statement. */
 export const SWEEP_BATCH = 1_000
 
@@ -38,6 +41,14 @@ export async function writeWatermark(db: Db, watermark: string): Promise<void> {
     .values({ name: 'first_attempts', watermark })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ watermark }))
     .execute()
+}
+
+/**
+ * Where the walk goes on. A watermark is older than a lease; one that is not was written before the clock was set back,
+ * and what is made now gets ids below it.
+ */
+export function walkFrom(watermark: string, nowMs: number): string {
+  return watermark > firstIdAt(nowMs - LEASE_MS) ? firstIdAt(nowMs - BACK_MS) : watermark
 }
 
 const FIND_OVERDUE = `
@@ -95,11 +106,12 @@ const MOVE_TO_WAITING = `
   ), changed as (
     update delivery d set lease_until = null from input i
     where d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
-    returning i.*
+    returning i.*, d.connection_id, d.source_id
   )
-  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-    attempt_trigger, next_at)
-  select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, 'pending', 'initial', $8::timestamptz
+  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+    partition, status, attempt_trigger, next_at)
+  select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.connection_id, i.source_id,
+    i.partition, 'pending', 'initial', $8::timestamptz
   from changed i
   on conflict (delivery_id) do nothing`
 

@@ -285,6 +285,8 @@ interface DeliveryWaitingTable {
   attempt_trigger: string
   next_at: Time | null
   claimed_by: string | null
+  connection_id?: string | null
+  source_id?: string | null
   error_code?: string | null
   response_status?: number | null
   operation_id: string | null
@@ -295,6 +297,9 @@ interface DeliveryFailedTable {
   delivery_id: string
   class: number
   project_id: string
+  destination_id: string
+  connection_id?: string | null
+  source_id?: string | null
   status: Generated<'failed' | 'cancelled'>
   error_code: string | null
   response_status: number | null

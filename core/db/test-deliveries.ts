@@ -74,6 +74,7 @@ export async function insertTestDelivery(db: Db, test: FinishedTest): Promise<vo
         delivery_id: deliveryId,
         class: test.class,
         project_id: test.projectId,
+        destination_id: test.destinationId,
         error_code: attempt.errorCode,
         response_status: attempt.responseStatus,
       })

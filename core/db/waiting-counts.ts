@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { RETENTION_CLASSES } from '../limits.ts'
 import { int2Array } from './binary-arrays.ts'
 import type { Db } from './db.ts'
-import { byIndexOnly } from './index-only.ts'
 
 /** Waiting rows of a project and status that are counted when somebody asks: a few milliseconds. */
 export const COUNTED_MAX = 2_000
@@ -60,10 +59,6 @@ export async function recountWaiting(
  * the index by project and status, in its order: a planner that knows nothing of a backlog yet would read and sort it.
  */
 export async function readWaiting(db: Db, projectId: string): Promise<Waiting> {
-  return await byIndexOnly(db, (tx) => readThroughIndex(tx, projectId))
-}
-
-async function readThroughIndex(db: Db, projectId: string): Promise<Waiting> {
   const { rows } = await sql<{
     pending: number
     throttled: number

@@ -2,154 +2,9 @@ import type pg from 'pg'
 
 import { int2Array, textArray, timeArray, uuidArray } from './binary-arrays.ts'
 import { LIST_CANCELLED } from './cancellations.ts'
-import { heldFlags, holdColumns, holdsOf, type Hold } from './partition-owners.ts'
+import type { Claim, ClaimedDelivery } from './claims.ts'
+import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import { throttleTimes } from './throttle-times.ts'
-
-/** A delivery in the worker's hands, with what it needs from its event. Times are milliseconds since the epoch. */
-export interface ClaimedDelivery {
-  class: number
-  deliveryId: string
-  eventId: string | null
-  sourceId: string | null
-  connectionId: string | null
-  organisationId: string
-  projectId: string
-  destinationId: string
-  partition: number
-  attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
-  attemptCount: number
-  attemptNumber: number
-  maxAttempts: number
-  throttledAtMs: number | null
-  firstAttemptAtMs: number | null
-  /** The connection was deleted, or the event purged, after the delivery was made. */
-  isOrphan: boolean
-  event: {
-    /** JSON of [name, value] pairs. */
-    headers: string
-    verifiedWith: string
-    remoteIp: string
-    sourceName: string
-    body: Buffer
-  }
-}
-
-interface Row {
-  class: number
-  delivery_id: string
-  event_id: string | null
-  source_id: string | null
-  connection_id: string | null
-  organisation_id: string
-  project_id: string
-  destination_id: string
-  partition: number
-  attempt_trigger: ClaimedDelivery['attemptTrigger']
-  attempt_count: number
-  attempt_number: number
-  max_attempts: number
-  throttled_at: Date | null
-  first_attempt_at: Date | null
-  is_orphan: boolean
-  headers: string | null
-  verified_with: string | null
-  remote_ip: string | null
-  source_name: string | null
-  raw: Buffer | null
-}
-
-/** The join that turns claimed rows into work; ids are in `claimed`, in the order in which they should go out. */
-const READ_CLAIMED = `
-  select c.class, c.delivery_id, d.event_id, d.source_id, d.connection_id, c.organisation_id, c.project_id, c.destination_id,
-    c.partition, c.attempt_trigger, d.attempt_count, d.attempt_number, d.max_attempts, d.throttled_at, d.first_attempt_at,
-    d.connection_id is not null and k.id is null or d.event_id is not null and e.id is null as is_orphan,
-    e.headers, e.verified_with, e.remote_ip, e.raw, s.name as source_name
-  from claimed c
-  join delivery d on d.class = c.class and d.id = c.delivery_id
-  left join connection k on k.id = d.connection_id
-  left join event e on e.class = d.class and e.id = d.event_id
-  left join source s on s.id = d.source_id
-  order by c.delivery_id`
-
-const CLAIM_DUE = `
-  with due as (
-    select delivery_id from delivery_waiting
-    where partition = any(array(
-        select o.partition from unnest($1::int2[], $6::int4[]) as h (partition, epoch)
-        join partition_owner o on o.partition = h.partition and o.epoch = h.epoch
-      )) and next_at <= $2::timestamptz
-    order by next_at limit $3::int4 for update skip locked
-  ), claimed as (
-    update delivery_waiting w set next_at = $4::timestamptz, claimed_by = $5::text, status = 'in_flight'
-    from due where w.delivery_id = due.delivery_id
-    returning w.*
-  ), flying as (
-    update delivery d set status = 'in_flight' from claimed c where d.class = c.class and d.id = c.delivery_id
-  )
-  ${READ_CLAIMED}`
-
-const CLAIM_PARKED = `
-  with head as (
-    select delivery_id from delivery_waiting
-    where destination_id = $1::uuid and next_at is null
-      and exists (select from partition_owner where partition = $5::int2 and epoch = $6::int4)
-    order by delivery_id limit $2::int4 for update skip locked
-  ), claimed as (
-    update delivery_waiting w set next_at = $3::timestamptz, claimed_by = $4::text, partition = $5::int2
-    from head where w.delivery_id = head.delivery_id
-    returning w.*
-  )
-  ${READ_CLAIMED}`
-
-export interface Claim {
-  nowMs: number
-  leaseUntilMs: number
-  limit: number
-  claimedBy: string
-}
-
-/** Takes the waiting deliveries whose time has come, those that a dead worker had in hand included. */
-export async function claimDue(
-  pool: pg.Pool,
-  holds: readonly Hold[],
-  claim: Claim,
-): Promise<ClaimedDelivery[]> {
-  const [partitions, epochs] = holdColumns(holds)
-  const { rows } = await pool.query<Row>({
-    name: 'claim_due',
-    text: CLAIM_DUE,
-    values: [
-      partitions,
-      new Date(claim.nowMs),
-      claim.limit,
-      new Date(claim.leaseUntilMs),
-      claim.claimedBy,
-      epochs,
-    ],
-  })
-  return rows.map(toClaimed)
-}
-
-/** Takes the oldest parked deliveries of one lane, those too that were parked before its partition became this one. */
-export async function claimParked(
-  pool: pg.Pool,
-  { destinationId, hold }: { destinationId: string; hold: Hold },
-  claim: Claim,
-): Promise<ClaimedDelivery[]> {
-  const { rows } = await pool.query<Row>({
-    name: 'claim_parked',
-    text: CLAIM_PARKED,
-    values: [
-      destinationId,
-      claim.limit,
-      new Date(claim.leaseUntilMs),
-      claim.claimedBy,
-      hold.partition,
-      hold.epoch,
-    ],
-  })
-  return rows.map(toClaimed)
-}
 
 /** A row that goes (back) to wait in its lane. */
 export interface Parked {
@@ -191,10 +46,10 @@ const PARK = `
     from changed where is_first_throttle and source_id is not null and connection_id is not null
     group by throttled_at, project_id, source_id, destination_id, connection_id
   )
-  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-    attempt_trigger, next_at)
-  select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.partition, i.status,
-    i.attempt_trigger, null
+  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+    partition, status, attempt_trigger, next_at)
+  select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.connection_id, i.source_id,
+    i.partition, i.status, i.attempt_trigger, null
   from changed i
   on conflict (delivery_id) do update set
     status = excluded.status, next_at = null, claimed_by = null, partition = excluded.partition`
@@ -230,11 +85,12 @@ const MARK_IN_FLIGHT = `
     update delivery d set status = 'in_flight', lease_until = null
     where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled', 'in_flight')
       and exists (select from partition_owner where partition = $4::int2 and epoch = $8::int4)
-    returning d.class, d.id, d.project_id, d.destination_id
+    returning d.class, d.id, d.project_id, d.destination_id, d.connection_id, d.source_id
   )
-  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-    attempt_trigger, next_at, claimed_by)
-  select id, class, $3::uuid, project_id, destination_id, $4::int2, 'in_flight', $5::text, $6::timestamptz, $7::text
+  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+    partition, status, attempt_trigger, next_at, claimed_by)
+  select id, class, $3::uuid, project_id, destination_id, connection_id, source_id, $4::int2, 'in_flight', $5::text,
+    $6::timestamptz, $7::text
   from changed
   on conflict (delivery_id) do update set
     status = 'in_flight', next_at = excluded.next_at, claimed_by = excluded.claimed_by`
@@ -338,32 +194,4 @@ export async function claimLeased(
     ],
   })
   return new Map(rows.map((row) => [row.id, { isOrphan: row.is_orphan }]))
-}
-
-function toClaimed(row: Row): ClaimedDelivery {
-  return {
-    class: row.class,
-    deliveryId: row.delivery_id,
-    eventId: row.event_id,
-    sourceId: row.source_id,
-    connectionId: row.connection_id,
-    organisationId: row.organisation_id,
-    projectId: row.project_id,
-    destinationId: row.destination_id,
-    partition: row.partition,
-    attemptTrigger: row.attempt_trigger,
-    attemptCount: row.attempt_count,
-    attemptNumber: row.attempt_number,
-    maxAttempts: row.max_attempts,
-    throttledAtMs: row.throttled_at?.getTime() ?? null,
-    firstAttemptAtMs: row.first_attempt_at?.getTime() ?? null,
-    isOrphan: row.is_orphan,
-    event: {
-      headers: row.headers ?? '[]',
-      verifiedWith: row.verified_with ?? 'none',
-      remoteIp: row.remote_ip ?? '',
-      sourceName: row.source_name ?? '',
-      body: row.raw ?? Buffer.alloc(0),
-    },
-  }
 }

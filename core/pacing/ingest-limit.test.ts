@@ -60,10 +60,34 @@ test('spend() makes a debt that is worked off, and named in retryAfterSeconds', 
   expect(admit({ tatMs }, 50, START + 3_220)).toMatchObject({ allowed: true })
 })
 
-test('no count and no clock closes a limit for more than ten seconds', () => {
+test('no count closes a limit for more than ten seconds', () => {
   const tatMs = spend({ tatMs: 0 }, 1, { count: 1e9, nowMs: START })
   expect(admit({ tatMs }, 1, START)).toMatchObject({ retryAfterSeconds: 11 })
-  expect(admit({ tatMs }, 1, START - 86_400_000)).toMatchObject({ retryAfterSeconds: 11 })
+  expect(admit({ tatMs }, 1, START + 11_000)).toMatchObject({ allowed: true })
+})
+
+test.for([60_000, 3_600_000, 86_400_000])(
+  'a clock that is set back by %i ms leaves the rate, from an empty bucket on',
+  (stepMs) => {
+    let { tatMs } = flood(50, 0, { nowMs: START, count: 99 })
+    const from = START - stepMs
+    let passed = 0
+    for (let nowMs = from; nowMs < from + 2_000; nowMs += 10) {
+      const next = flood(50, tatMs, { nowMs, count: 50 })
+      tatMs = next.tatMs
+      passed += next.passed
+    }
+    expect(passed).toBeGreaterThanOrEqual(98)
+    expect(passed).toBeLessThanOrEqual(101)
+  },
+)
+
+test('what others took is counted after the clock was set back too', () => {
+  const tatMs = spend({ tatMs: START + 1_000 }, 50, { count: 20, nowMs: START - 3_600_000 })
+  expect(admit({ tatMs }, 50, START - 3_600_000)).toMatchObject({
+    allowed: false,
+    retryAfterSeconds: 1,
+  })
 })
 
 test.for([

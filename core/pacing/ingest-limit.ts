@@ -13,7 +13,7 @@ export type Admission =
   | { allowed: true; tatMs: number; remaining: number }
   | { allowed: false; remaining: 0; retryAfterSeconds: number }
 
-/** Debt is forgiven past this, so that a wrong count or a clock set back cannot close a source for long. Ours. */
+/** Debt is forgiven past this, so that a wrong count cannot close a source for long. Ours. */
 const DEBT_MS_MAX = 10_000
 /**
  * What others took costs this much more: until their counts arrive, every process gives the same room away again, and
@@ -26,7 +26,7 @@ const ROUNDING_MS = 0.01
 /** Whether one more request passes `perSecond` (at least 1). Pure: the caller keeps `tatMs`. (spec: Limits) */
 export function admit(state: IngestState, perSecond: number, nowMs: number): Admission {
   const intervalMs = 1_000 / perSecond
-  const tatMs = clamp(state.tatMs, nowMs) + intervalMs
+  const tatMs = startOf(state, intervalMs, nowMs) + intervalMs
   const overMs = tatMs - nowMs - 1_000
   if (overMs > ROUNDING_MS) {
     return {
@@ -44,10 +44,16 @@ export function spend(
   perSecond: number,
   taken: { count: number; nowMs: number },
 ): number {
-  const tatMs = clamp(state.tatMs, taken.nowMs) + (taken.count * TOLD_LATE * 1_000) / perSecond
-  return clamp(tatMs, taken.nowMs)
+  const intervalMs = 1_000 / perSecond
+  const spentMs = taken.count * TOLD_LATE * intervalMs
+  return Math.min(startOf(state, intervalMs, taken.nowMs) + spentMs, latestAt(taken.nowMs))
 }
 
-function clamp(tatMs: number, nowMs: number): number {
-  return Math.min(Math.max(tatMs, nowMs), nowMs + 1_000 + DEBT_MS_MAX)
+/** From where on the next is taken. Past the largest debt it is of before the clock was set back: then one is left. */
+function startOf({ tatMs }: IngestState, intervalMs: number, nowMs: number): number {
+  return tatMs > latestAt(nowMs) ? nowMs + 1_000 - intervalMs : Math.max(tatMs, nowMs)
+}
+
+function latestAt(nowMs: number): number {
+  return nowMs + 1_000 + DEBT_MS_MAX
 }

@@ -1,6 +1,5 @@
 import type { Msg } from '@nats-io/transport-node'
 
-import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
 import { liveProcesses } from '../db/processes.ts'
 import { isConnected, type NatsConnection } from './nats.ts'
@@ -8,7 +7,6 @@ import { isConnected, type NatsConnection } from './nats.ts'
 export interface AskDeps {
   nats: NatsConnection
   db: Db
-  clock: Clock
 }
 
 /**
@@ -16,12 +14,12 @@ export interface AskDeps {
  * with its id. False when one has not within `waitMs`.
  */
 export async function askProcesses(
-  { nats, db, clock }: AskDeps,
+  { nats, db }: AskDeps,
   subject: string,
   { data, waitMs, withWorkers }: { data: string; waitMs: number; withWorkers?: boolean },
 ): Promise<boolean> {
-  const asked = new Set(await liveProcesses(db, 'ingest', clock.now()))
-  const workers = withWorkers === true ? await liveProcesses(db, 'worker', clock.now()) : []
+  const asked = new Set(await liveProcesses(db, 'ingest'))
+  const workers = withWorkers === true ? await liveProcesses(db, 'worker') : []
   for (const worker of workers) asked.add(worker)
   if (asked.size === 0) {
     if (isConnected(nats)) nats.publish(subject, data)

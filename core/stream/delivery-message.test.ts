@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 
 import { MESSAGE_BODY_BYTES_MAX } from '../limits.ts'
-import { decodeDelivery, encodeDelivery, encodeEvent } from './delivery-message.ts'
+import {
+  encodeDelivery,
+  encodeEvent,
+  packDeliveries,
+  unpackDeliveries,
+} from './delivery-message.ts'
 
 const EVENT = {
   id: '01890a5d-ac96-774b-bcce-b302099a8057',
@@ -23,27 +28,33 @@ const DELIVERY = {
 }
 const HEADERS: [string, string][] = [['X-Näme', 'a "quoted" välue']]
 
-test('decodeDelivery() returns what encodeDelivery() took, byte for byte', () => {
-  const body = Buffer.from([0xff, 0xfe, 0x01, 0x7b])
-  const event = encodeEvent({ ...EVENT, headers: JSON.stringify(HEADERS) }, body)
-  expect(decodeDelivery(encodeDelivery(event, DELIVERY))).toEqual({
-    event: { ...EVENT, headers: HEADERS, hasBody: true },
-    delivery: DELIVERY,
-    body,
-  })
+test('unpackDeliveries() returns what was packed, byte for byte and in order', () => {
+  const bodies = [Buffer.from([0xff, 0xfe, 0x01, 0x7b]), Buffer.alloc(0), Buffer.alloc(8)]
+  const events = bodies.map((body) =>
+    encodeEvent({ ...EVENT, headers: JSON.stringify(HEADERS) }, body),
+  )
+  const packed = packDeliveries(events.map((event) => encodeDelivery(event, DELIVERY)))
+  expect(unpackDeliveries(packed)).toEqual(
+    bodies.map((body) => ({
+      event: { ...EVENT, headers: HEADERS, hasBody: true },
+      delivery: DELIVERY,
+      body,
+    })),
+  )
 })
 
 test('encodeEvent() leaves a body above the limit to the row', () => {
   const headers = '[]'
   const largest = encodeEvent({ ...EVENT, headers }, Buffer.alloc(MESSAGE_BODY_BYTES_MAX))
   const larger = encodeEvent({ ...EVENT, headers }, Buffer.alloc(MESSAGE_BODY_BYTES_MAX + 1))
-  expect(decodeDelivery(encodeDelivery(largest, DELIVERY)).event.hasBody).toBe(true)
-  const message = decodeDelivery(encodeDelivery(larger, DELIVERY))
-  expect(message.event.hasBody).toBe(false)
-  expect(message.body).toHaveLength(0)
+  const [whole, without] = unpackDeliveries(
+    packDeliveries([encodeDelivery(largest, DELIVERY), encodeDelivery(larger, DELIVERY)]),
+  )
+  expect(whole?.event.hasBody).toBe(true)
+  expect(without).toMatchObject({ event: { hasBody: false }, body: Buffer.alloc(0) })
 })
 
-test('decodeDelivery() reads a message of the version before, which named no source', () => {
+test('unpackDeliveries() reads a message of the version before: one delivery that named no source', () => {
   const { sourceId: _left, ...event } = EVENT
   const meta = JSON.stringify({
     event: { ...event, headers: [], hasBody: true },
@@ -51,10 +62,19 @@ test('decodeDelivery() reads a message of the version before, which named no sou
   })
   const length = Buffer.alloc(4)
   length.writeUInt32BE(Buffer.byteLength(meta))
-  const message = decodeDelivery(Buffer.concat([length, Buffer.from(meta)]))
-  expect(message.event.sourceId).toBeUndefined()
+  const body = Buffer.from('body')
+  const [message, ...rest] = unpackDeliveries(Buffer.concat([length, Buffer.from(meta), body]))
+  expect(message).toMatchObject({ delivery: DELIVERY, body })
+  expect(message?.event.sourceId).toBeUndefined()
+  expect(rest).toEqual([])
 })
 
-test('decodeDelivery() refuses what is not a message', () => {
-  expect(() => decodeDelivery(Buffer.from('\0\0\0\x02{}'))).toThrow('event')
+test('unpackDeliveries() refuses what is not a message, or not all of one', () => {
+  expect(() => unpackDeliveries(Buffer.from('\0\0\0\x02{}'))).toThrow('event')
+  const event = encodeEvent({ ...EVENT, headers: '[]' }, Buffer.from('body'))
+  const packed = packDeliveries([encodeDelivery(event, DELIVERY)])
+  for (const cut of [1, 4, 5]) {
+    expect(() => unpackDeliveries(packed.subarray(0, packed.length - cut))).toThrow(/cut off/)
+  }
+  expect(() => unpackDeliveries(packed.subarray(0, 7))).toThrow(RangeError)
 })

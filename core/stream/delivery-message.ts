@@ -29,6 +29,12 @@ const Meta = z.object({
   }),
 })
 
+/** The first bytes of a message; one of the version before begins with a length that is not 0. */
+const PACK = Buffer.alloc(4)
+
+/** Bytes of the two lengths before a delivery. */
+const LENGTHS = 8
+
 /** A delivery on its way to a worker: all it needs, so that nothing is read before the first attempt. */
 export type DeliveryMessage = z.infer<typeof Meta> & { body: Buffer }
 
@@ -50,21 +56,55 @@ export function encodeEvent(
   return { meta, body: hasBody ? body : Buffer.alloc(0) }
 }
 
-/** Layout: length of the JSON (4 bytes), JSON, body. The body travels as the bytes it came in. */
+/** Layout: lengths of the JSON and of the body (4 bytes each), JSON, body. The body travels as the bytes it came in. */
 export function encodeDelivery(event: EncodedEvent, delivery: DeliveryMessage['delivery']): Buffer {
   const meta = `{"event":${event.meta},"delivery":${JSON.stringify(delivery)}}`
   const metaBytes = Buffer.byteLength(meta)
-  const message = Buffer.allocUnsafe(4 + metaBytes + event.body.length)
-  message.writeUInt32BE(metaBytes, 0)
-  message.write(meta, 4)
-  event.body.copy(message, 4 + metaBytes)
-  return message
+  const encoded = Buffer.allocUnsafe(LENGTHS + metaBytes + event.body.length)
+  encoded.writeUInt32BE(metaBytes, 0)
+  encoded.writeUInt32BE(event.body.length, 4)
+  encoded.write(meta, LENGTHS)
+  event.body.copy(encoded, LENGTHS + metaBytes)
+  return encoded
 }
 
-/** Throws when the bytes are not a message of ours. */
-export function decodeDelivery(data: Uint8Array): DeliveryMessage {
+/** One message of several deliveries of one partition. */
+export function packDeliveries(encoded: readonly Buffer[]): Buffer {
+  return Buffer.concat([PACK, ...encoded])
+}
+
+/**
+ * The deliveries of a message. Throws when the bytes are not a message of ours. Of several each has its body for itself:
+ * one that takes long must not keep the others' in memory.
+ */
+export function unpackDeliveries(data: Uint8Array): DeliveryMessage[] {
   const message = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  const metaEnd = 4 + message.readUInt32BE(0)
-  const meta: unknown = JSON.parse(message.toString('utf8', 4, metaEnd))
-  return { ...Meta.parse(meta), body: message.subarray(metaEnd) }
+  if (!message.subarray(0, PACK.length).equals(PACK)) return [decodeFormer(message)]
+  if (message.length === PACK.length) throw new Error('The message is empty')
+  const deliveries: DeliveryMessage[] = []
+  for (let at = PACK.length; at < message.length;) {
+    const metaAt = at + LENGTHS
+    const bodyAt = metaAt + message.readUInt32BE(at)
+    const end = bodyAt + message.readUInt32BE(at + 4)
+    if (end > message.length) throw new Error('The message is cut off')
+    const body = message.subarray(bodyAt, end)
+    const isOnly = at === PACK.length && end === message.length
+    deliveries.push({
+      ...metaIn(message, metaAt, bodyAt),
+      body: isOnly ? body : Buffer.from(body),
+    })
+    at = end
+  }
+  return deliveries
+}
+
+/** Of the version before, whose messages held one delivery: the length of the JSON, JSON, body. */
+function decodeFormer(message: Buffer): DeliveryMessage {
+  const bodyAt = 4 + message.readUInt32BE(0)
+  return { ...metaIn(message, 4, bodyAt), body: message.subarray(bodyAt) }
+}
+
+function metaIn(message: Buffer, from: number, to: number): z.infer<typeof Meta> {
+  const meta: unknown = JSON.parse(message.toString('utf8', from, to))
+  return Meta.parse(meta)
 }

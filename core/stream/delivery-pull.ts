@@ -1,5 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 
+import { PULL_BYTES_MAX } from '../limits.ts'
 import { connectedMs, isConnected, type NatsConnection } from './nats.ts'
 import { deliveryConsumer, DELIVERY_STREAM } from './subjects.ts'
 
@@ -20,11 +21,11 @@ export interface StreamMessage {
   data: Uint8Array
   /** It was delivered before. */
   redelivered: boolean
-  ack(): void
+  ack: () => void
   /** Back to the stream: its consumer gets it again at once. */
-  nak(): void
+  nak: () => void
   /** Never again. */
-  term(): void
+  term: () => void
 }
 
 export interface PullDeps {
@@ -53,6 +54,9 @@ export class DeliveryPull {
   /** Messages that are asked for ahead now. */
   #reach = 0
   #askedAt = 0
+  #askedFor = 0
+  /** The next message is larger than `PULL_BYTES_MAX`: none of ours is, but it must not stand in the way. */
+  #isNextLarge = false
   #isMissing = true
   #isStopped = false
 
@@ -94,7 +98,7 @@ export class DeliveryPull {
       this.#note(message)
     } else {
       this.#credit = Math.max(0, this.#credit - 1)
-      this.#deps.take(streamMessageOf(message))
+      this.#deps.take(streamMessageOf(this.#deps.nats, message))
     }
     this.#ask()
   }
@@ -104,6 +108,7 @@ export class DeliveryPull {
     const { headers } = message
     const left = Number(headers?.get('Nats-Pending-Messages') ?? '')
     this.#credit = left > 0 ? Math.max(0, this.#credit - left) : 0
+    this.#isNextLarge = headers?.code === 409 && left === this.#askedFor
     const isGone = headers?.description.toLowerCase() === 'consumer deleted'
     if (headers?.code === 503 || headers?.code === 404 || isGone) this.#miss()
   }
@@ -123,25 +128,29 @@ export class DeliveryPull {
     if (this.#credit > this.#reach / 4 || !this.#deps.mayAsk() || !isConnected(nats)) return
     const isBrisk = performance.now() - this.#askedAt < BRISK_MS
     this.#reach = isBrisk ? Math.min(this.#reach * 2, Math.max(AHEAD_MAX, least)) : least
-    const batch = this.#reach - this.#credit
-    this.#credit = this.#reach
+    const batch = this.#isNextLarge ? 1 : this.#reach - this.#credit
+    this.#credit += batch
+    this.#askedFor = batch
     this.#askedAt = performance.now()
-    nats.publish(this.#request, JSON.stringify({ batch, expires: EXPIRES_MS * 1_000_000 }), {
-      reply: this.#inbox,
-    })
+    const bound = this.#isNextLarge ? {} : { max_bytes: PULL_BYTES_MAX }
+    const request = { batch, ...bound, expires: EXPIRES_MS * 1_000_000 }
+    this.#isNextLarge = false
+    nats.publish(this.#request, JSON.stringify(request), { reply: this.#inbox })
   }
 }
 
-function streamMessageOf(message: Msg): StreamMessage {
+/** Its answers do not keep its data in memory. */
+function streamMessageOf(nats: NatsConnection, message: Msg): StreamMessage {
+  const { reply = '' } = message
   let isAnswered = false
   const answer = (word: string): void => {
-    if (!isAnswered) message.respond(word)
+    if (!isAnswered) nats.publish(reply, word)
     isAnswered = true
   }
   return {
     subject: message.subject,
     data: message.data,
-    redelivered: isRedelivered(message.reply ?? ''),
+    redelivered: isRedelivered(reply),
     ack: () => answer('+ACK'),
     nak: () => answer('-NAK'),
     term: () => answer('+TERM'),

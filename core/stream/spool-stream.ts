@@ -14,8 +14,11 @@ import { SPOOL_EVENTS, SPOOL_REFUSED, SPOOL_STREAM, SPOOL_SUBJECTS } from './sub
 /** How long a key that was spooled is remembered. Each costs the server some 100 bytes meanwhile. */
 const DUPLICATE_WINDOW_MS = 3_600_000
 
-/** One that takes longer is answered 503. */
-const ACK_TIMEOUT_MS = 5_000
+/** A server that was lost answers nothing, and another soon does. */
+const ACK_TIMEOUT_MS = 2_000
+
+/** What a cluster answers while it elects who leads. */
+const NO_LEADER = 10_008
 
 /** Messages that are read at once: of the largest bodies some 60 MB. */
 const READ_AHEAD = 8
@@ -58,18 +61,31 @@ export async function ensureSpool(manager: JetStreamManager, size: SpoolSize): P
   }
 }
 
-/** Resolves once the server has made the event durable, or had one of this key already. Throws when it could not. */
+/** Resolves once the server has made the event durable, or had one of this key already. Throws when it did not say so. */
 export async function appendToSpool(
   nats: NatsConnection,
   data: Uint8Array,
   key: string | undefined,
-): Promise<'kept' | 'duplicate'> {
-  const { duplicate } = await jetstream(nats).publish(SPOOL_EVENTS, data, {
+): Promise<{ isDuplicate: boolean; sequence: number }> {
+  const { duplicate, seq } = await jetstream(nats).publish(SPOOL_EVENTS, data, {
     timeout: ACK_TIMEOUT_MS,
     expect: { streamName: SPOOL_STREAM },
     ...(key !== undefined && { msgID: key }),
   })
-  return duplicate ? 'duplicate' : 'kept'
+  return { isDuplicate: duplicate, sequence: seq }
+}
+
+/** Whether the server said no, for a reason that is there a moment later too: the spool is full. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code !== NO_LEADER
+}
+
+/** What lies in the spool under a number; undefined when it is stored and gone. */
+export async function spooledAt(
+  manager: JetStreamManager,
+  sequence: number,
+): Promise<Uint8Array | undefined> {
+  return (await manager.streams.getMessage(SPOOL_STREAM, { seq: sequence }))?.data
 }
 
 /** The oldest events, in order: at most `limit` and about `bytesMax`. Empty when there are none. */

@@ -4,6 +4,9 @@ import { PARTITIONS } from '../limits.ts'
 export const DELIVERY_STREAM = 'DELIVERIES'
 export const DELIVERY_SUBJECTS = 'dl.*'
 
+/** Of no partition: what is stored there says that the server stores, and is removed. */
+export const DELIVERY_PROBE = 'dl.probe'
+
 /** Events that were accepted while PostgreSQL was away; and those of them that it refused afterwards. */
 export const SPOOL_STREAM = 'SPOOL'
 export const SPOOL_SUBJECTS = 'spool.*'

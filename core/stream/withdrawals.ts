@@ -33,14 +33,14 @@ const WORKER_LIVE_MS = 10_000
  * was named, save those that are `underWay`. Otherwise a worker that seems to live has not answered in time.
  */
 export async function withdraw(
-  { nats, db, clock }: AskDeps,
+  { nats, db }: AskDeps,
   withdrawal: Withdrawal,
 ): Promise<{ underWay: Set<string>; isComplete: boolean }> {
   const underWay = new Set<string>()
   if (withdrawal.deliveries.length + withdrawal.deleted.length === 0) {
     return { underWay, isComplete: true }
   }
-  const asked = await liveProcesses(db, 'worker', clock.now(), WORKER_LIVE_MS)
+  const asked = await liveProcesses(db, 'worker', WORKER_LIVE_MS)
   if (asked.length === 0) return { underWay, isComplete: true }
   if (!isConnected(nats)) return { underWay, isComplete: false }
   const question = { subject: WITHDRAW, data: JSON.stringify(withdrawal), asked }

@@ -27,7 +27,7 @@ export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps {
 export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   const { db, clock, log, name } = deps
   const stop = new AbortController()
-  const ownership = new Ownership({ db, clock, log, lease: 'housekeeper', holder: name })
+  const ownership = new Ownership({ db, log, lease: 'housekeeper', holder: name })
   const task = (intervalMs: number, taskName: string, act: () => Promise<unknown>): Promise<void> =>
     every(intervalMs, { signal: stop.signal, log, name: taskName }, async () => {
       if (ownership.isHeld) await act()

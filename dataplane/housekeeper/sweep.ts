@@ -7,6 +7,7 @@ import {
   moveToWaiting,
   readWatermark,
   SWEEP_BATCH,
+  walkFrom,
   writeWatermark,
 } from '../../core/db/sweep.ts'
 import type { Logger } from '../../core/log.ts'
@@ -30,8 +31,9 @@ export interface SweepDeps {
  * a worker died with it) and makes them due. The one recovery path: everything else that waits has a row with a time.
  */
 export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
+  // First: deliveries that are made while it is too high would be below it for good.
+  let watermark = await heldWatermark(deps)
   if (await mayStandInLine(deps)) return
-  let watermark = await readWatermark(deps.db)
   for (;;) {
     const nowMs = deps.clock.now()
     const found = await findOverdue(deps.pool, watermark, nowMs)
@@ -52,6 +54,16 @@ export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
     if (found.watermark === watermark || overdue.length < SWEEP_BATCH) return
     watermark = found.watermark
   }
+}
+
+async function heldWatermark({ db, clock, log }: SweepDeps): Promise<string> {
+  const watermark = await readWatermark(db)
+  const from = walkFrom(watermark, clock.now())
+  if (from !== watermark) {
+    log.warn('The clock was set back: looking for lost deliveries again')
+    await writeWatermark(db, from)
+  }
+  return from
 }
 
 async function mayStandInLine({ manager, clock }: SweepDeps): Promise<boolean> {

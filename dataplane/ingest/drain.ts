@@ -64,10 +64,10 @@ export class Drain {
 
   /** To be called now and then. Returns when the spool is empty, or another process or PostgreSQL's absence ends it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { db, clock, name, spool, outage } = this.#deps
+    const { db, name, spool, outage } = this.#deps
     if (!spool.isUsable || outage.isAway || (spool.length === 0 && this.#isTidy)) return
     const holds = async (): Promise<boolean> =>
-      (await holdLease(db, LEASE, `ingest ${name}`, clock.now())) !== undefined
+      (await holdLease(db, LEASE, `ingest ${name}`)) !== undefined
     try {
       if (!(await holds())) return
       await this.#drain(signal, holds)
@@ -82,7 +82,7 @@ export class Drain {
     const { db, clock, log, spool } = this.#deps
     const startedAt = performance.now()
     let events = 0
-    let isBegun = false
+    let said: string | undefined
     let heldAt = startedAt
     while (!signal.aborted) {
       const messages = await spool.read(BATCH)
@@ -95,9 +95,12 @@ export class Drain {
         return
       }
       const batch = await this.#readable(messages)
-      // Said before the first is stored: whoever reads new events by the time of their ids looks further back then.
-      if (!isBegun && batch[0]) await beginDrain(db, oldestOf(batch[0]), clock.now())
-      isBegun ||= batch.length > 0
+      // Said before they are stored: whoever reads new events by the time of their ids looks further back then.
+      const oldest = oldestOf(batch)
+      if (oldest !== undefined && (said === undefined || oldest < said)) {
+        said = firstIdAt(timeOfId(oldest) - CLOCKS_APART_MS)
+        await beginDrain(db, said, clock.now())
+      }
       await this.#settle(batch)
       await spool.remove(last.sequence)
       events += messages.length
@@ -209,6 +212,8 @@ function readable(message: SpooledMessage): SpooledEvent | undefined {
   }
 }
 
-function oldestOf({ spooled }: Spooled): string {
-  return firstIdAt(timeOfId(spooled.id) - CLOCKS_APART_MS)
+/** Not always the first: the clock may have been set back meanwhile. */
+function oldestOf(batch: readonly Spooled[]): string | undefined {
+  const [oldest] = batch.map(({ spooled }) => spooled.id).toSorted()
+  return oldest
 }

@@ -119,7 +119,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   )
   const gathered: Gathered = [activity, secretUsage, unstored]
   const identity = { id: processId, role: 'ingest', name: deps.name }
-  await reportProcess(db, identity, clock.now())
+  await reportProcess(db, identity)
   const tasks = reportOften(deps, { identity, gathered }, stop.signal)
   if (spooling) {
     const noteEvent = (sourceId: string): void => activity.noteEvent(sourceId)
@@ -160,14 +160,14 @@ function openHandshakes(deps: IngestDeps, activity: Activity): Handshakes {
 type Gathered = [Activity, SecretUsage, UnstoredRejections]
 
 function reportOften(
-  { db, clock, log }: IngestDeps,
+  { db, log }: IngestDeps,
   { identity, gathered }: { identity: ProcessIdentity; gathered: Gathered },
   signal: AbortSignal,
 ): Promise<void>[] {
   const [activity, secretUsage, unstored] = gathered
   const options = (name: string) => ({ signal, log, name })
   return [
-    every(PROCESS_LIVE_MS / 5, options('presence'), () => reportProcess(db, identity, clock.now())),
+    every(PROCESS_LIVE_MS / 5, options('presence'), () => reportProcess(db, identity)),
     every(ACTIVITY_MS, options('activity'), () => activity.flush(db)),
     every(SECRET_USAGE_MS, options('secret usage'), () => secretUsage.flush()),
     every(UNSTORED_MS, options('unstored rejections'), () => unstored.flush()),

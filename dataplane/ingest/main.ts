@@ -31,7 +31,7 @@ const pool = openPool({
   max: config.DATABASE_POOL_MAX,
   log,
   statementTimeoutMs: INGEST_STATEMENT_TIMEOUT_MS,
-  hotPath: 'inserts',
+  planning: 'inserts',
 })
 await using db = openDb(pool)
 await using nats = await openNats(config.NATS_URL, 'ingest', log)

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 
 import type { Config } from '../../core/config.ts'
@@ -6,13 +8,23 @@ import { isConnected, openNats, type NatsConnection } from '../../core/stream/na
 import {
   appendToSpool,
   ensureSpool,
+  isRefusal,
   readSpool,
   removeFromSpool,
   setAside,
+  spooledAt,
   type SpooledMessage,
   type SpoolSize,
 } from '../../core/stream/spool-stream.ts'
 import { encodeSpooled, type SpooledEvent } from '../../core/stream/spooled-event.ts'
+
+/**
+ * How long a spool may answer nothing before events are answered 503: three servers of which one is killed have a new leader
+ * after 4 to 9 s, and senders wait some 10 s.
+ */
+const PATIENCE_MS = 9_000
+const AGAIN_MS = 100
+const ANSWER_MS = 2_000
 
 /** Undefined `url` is the cluster that carries the deliveries. */
 export interface SpoolSettings extends SpoolSize {
@@ -44,6 +56,10 @@ export class Spool implements AsyncDisposable {
   readonly #settings: SpoolSettings
   #connection: Connection | undefined
   #isThere = false
+  /** All on the monotonic clock: since when looks find nothing; when events could not be kept, and since when that is so. */
+  #lostSince: number | undefined
+  #failedAt = Number.NEGATIVE_INFINITY
+  #silentSince = 0
   /** Events in it, as of the last look. */
   length = 0
   /** Events that this process has put into it. */
@@ -65,20 +81,56 @@ export class Spool implements AsyncDisposable {
       if (!isConnected(this.#connection.nats)) throw new Error('The spool is not connected')
       this.length = await ensureSpool(this.#connection.manager, this.#settings)
       this.#isThere = true
+      this.#lostSince = undefined
     } catch (error) {
       this.#isThere = false
+      this.#lostSince ??= performance.now()
       throw error
     }
   }
 
-  /** Resolves once the event is durable, or an event of its key is. */
+  /**
+   * Resolves once the event is durable, or an event of its key is. A cluster that has lost a server is without a leader for
+   * some seconds: until then it is tried again. Twice in the spool is once in PostgreSQL, where an event is known by its id.
+   */
   async keep(event: SpooledEvent): Promise<'kept' | 'duplicate'> {
+    const data = encodeSpooled(event)
+    for (let tries = 0; ; tries++) {
+      try {
+        const outcome = await this.#append(event, data, tries > 0)
+        this.#failedAt = Number.NEGATIVE_INFINITY
+        this.#isThere = true
+        if (outcome === 'kept') this.kept++
+        return outcome
+      } catch (error) {
+        if (isRefusal(error) || this.#silentMs() > PATIENCE_MS) throw error
+      }
+      await sleep(AGAIN_MS)
+    }
+  }
+
+  /** To be called at a failure: how long it has failed. One long after the last begins anew. */
+  #silentMs(): number {
+    const now = performance.now()
+    if (now - this.#failedAt > PATIENCE_MS) this.#silentSince = this.#lostSince ?? now
+    this.#failedAt = now
+    return now - this.#silentSince
+  }
+
+  async #append(
+    event: SpooledEvent,
+    data: Buffer,
+    isAgain: boolean,
+  ): Promise<'kept' | 'duplicate'> {
+    const { nats, manager } = this.#open()
     // While disconnected the client would keep messages in memory, to send them when their sender was told to try again.
-    if (!this.isUsable) throw new Error('The spool is away')
+    if (!isConnected(nats)) throw new Error('The spool is not connected')
     const key = event.dedupeKey === null ? undefined : `${event.sourceId}:${event.dedupeKey}`
-    const outcome = await appendToSpool(this.#open().nats, encodeSpooled(event), key)
-    if (outcome === 'kept') this.kept++
-    return outcome
+    const { isDuplicate, sequence } = await appendToSpool(nats, data, key)
+    if (!isDuplicate) return 'kept'
+    // The one before may have been the first try of this very event, made durable without a word.
+    const known = isAgain ? await spooledAt(manager, sequence) : undefined
+    return known !== undefined && data.equals(known) ? 'kept' : 'duplicate'
   }
 
   async read(limits: { limit: number; bytesMax: number }): Promise<SpooledMessage[]> {
@@ -102,7 +154,7 @@ export class Spool implements AsyncDisposable {
     const { log } = this.#deps
     const nats =
       url === undefined ? this.#deps.nats : await openNats(url, 'ingest spool', log, false)
-    return { nats, manager: await jetstreamManager(nats, { checkAPI: false }) }
+    return { nats, manager: await jetstreamManager(nats, { checkAPI: false, timeout: ANSWER_MS }) }
   }
 
   #open(): Connection {

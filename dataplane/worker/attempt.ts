@@ -26,6 +26,8 @@ export interface AttemptResponse {
   durationMs: number
   firstByteMs: number | null
   connect: ConnectPhases | null
+  /** When the body is let go of, where that is later: a request that waits for a connection keeps it until that fails. */
+  bodyFree: Promise<void> | null
 }
 
 /** Sends one request under one deadline. Never throws: every failure is an `error`. */
@@ -56,6 +58,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0
   #kept = 0
   #isSettled = false
+  #letGo: (() => void) | undefined
 
   constructor(
     dispatcher: GuardedDispatcher,
@@ -80,8 +83,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     this.#connect = this.#dispatcher.takePhases(this.#request.origin) ?? NOT_CONNECTED
-    if (this.#isSettled)
-      controller.abort(new Error('The deadline passed before a connection was free'))
+    if (!this.#isSettled) return
+    controller.abort(new Error('The deadline passed before a connection was free'))
+    this.#letGo?.()
   }
 
   onResponseStart(
@@ -116,14 +120,22 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle(errorCodeOf(error))
+    this.#letGo?.()
   }
 
   #abort(error: AttemptErrorCode): void {
-    this.#settle(error)
+    if (this.#controller === undefined) this.#settle(error, this.#untilLetGo())
+    else this.#settle(error)
     this.#controller?.abort(new Error(`Attempt ended: ${error}`))
   }
 
-  #settle(error: AttemptErrorCode | null): void {
+  #untilLetGo(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#letGo = resolve
+    })
+  }
+
+  #settle(error: AttemptErrorCode | null, bodyFree: Promise<void> | null = null): void {
     if (this.#isSettled) return
     this.#isSettled = true
     clearTimeout(this.#deadline)
@@ -135,6 +147,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       durationMs: performance.now() - this.#startedAt,
       firstByteMs: this.#firstByteMs,
       connect: this.#connect,
+      bodyFree,
     })
   }
 }

@@ -4,10 +4,12 @@ import type { Clock } from '../../core/clock.ts'
 import type { Hold } from '../../core/db/partition-owners.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import { decodeDelivery, type DeliveryMessage } from '../../core/stream/delivery-message.ts'
+import { unpackDeliveries, type DeliveryMessage } from '../../core/stream/delivery-message.ts'
 import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
 import { ensureDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
 import { connectedMs, type NatsConnection } from '../../core/stream/nats.ts'
+import { answersOf, type Answer } from './answers.ts'
+import type { ByteBudget, Share } from './byte-budget.ts'
 import type { Results } from './results.ts'
 import { workOfMessage, type Work } from './work.ts'
 
@@ -37,11 +39,11 @@ export interface ConsumeDeps {
   results: Results
   /** Work in memory now. */
   held(): number
+  /** What messages take of memory, among others. */
+  memory: ByteBudget
   /** Under which a message of the partition is taken, until it is handed over; undefined when it is not this worker's. */
   holdOf(partition: number): Hold | undefined
   admit(work: Work): void
-  /** The body of an event that was too large for the message. */
-  readBody(eventClass: number, eventId: string): Promise<Buffer | undefined>
 }
 
 /** Takes deliveries from the stream, for the partitions that this worker owns. */
@@ -49,10 +51,10 @@ export class Consumption {
   readonly #deps: ConsumeDeps
   readonly #pulls = new Map<number, DeliveryPull>()
   readonly #stopping = new Map<number, Promise<unknown>>()
-  readonly #completing = new Set<Promise<void>>()
+  readonly #claiming = new Set<Promise<void>>()
   #ahead = PULL_AHEAD
-  /** The messages of the work in hand by delivery id, each the newest one that names it. */
-  readonly #inHand = new Map<string, StreamMessage>()
+  /** How to answer for the work in hand by delivery id, each to the newest message that names it. */
+  readonly #inHand = new Map<string, Answer>()
 
   constructor(deps: ConsumeDeps) {
     this.#deps = deps
@@ -80,7 +82,7 @@ export class Consumption {
       stopping.push(this.#stopping.get(partition))
     }
     await Promise.all(stopping)
-    await Promise.all(this.#completing)
+    await Promise.all(this.#claiming)
   }
 
   async stopAll(): Promise<void> {
@@ -99,12 +101,12 @@ export class Consumption {
   }
 
   #open(partition: number): DeliveryPull {
-    const { nats, results } = this.#deps
+    const { nats, results, memory } = this.#deps
     return new DeliveryPull({
       nats,
       partition,
       ahead: () => this.#ahead,
-      mayAsk: () => this.#deps.held() + results.backlog() <= HELD_MAX,
+      mayAsk: () => memory.hasRoom && this.#deps.held() + results.backlog() <= HELD_MAX,
       take: (message) => this.#take(message, partition),
       onMissing: () => void this.#restore(partition),
     })
@@ -123,95 +125,108 @@ export class Consumption {
     }
   }
 
-  /**
-   * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments. It sends
-   * again what does not look redelivered: what is still in hand is passed over, what may be finished is claimed first.
-   */
   #take(message: StreamMessage, partition: number): void {
     const hold = this.#deps.holdOf(partition)
     if (hold === undefined) {
       message.nak()
       return
     }
-    const decoded = decode(this.#deps, message)
-    if (decoded === undefined) return
-    const { delivery, event } = decoded
-    if (message.redelivered) {
-      this.#inHand.delete(delivery.id)
-    } else if (this.#inHand.has(delivery.id)) {
-      this.#inHand.set(delivery.id, message)
-      return
-    }
-    const { clock, nats } = this.#deps
-    const leaseRestMs = delivery.leaseUntilMs - clock.now()
-    const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(nats) - CLOCKS_MS
-    const mustClaim = message.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
-    const taken = { message, decoded, hold }
-    if (!mustClaim && event.hasBody) this.#admit(taken, published(decoded))
-    else {
-      const completing = this.#complete(taken, mustClaim)
-      this.#completing.add(completing)
-      void completing.finally(() => this.#completing.delete(completing))
+    const deliveries = unpack(this.#deps, message)
+    if (deliveries === undefined) return
+    const answers = answersOf(message, deliveries.length)
+    const bytes = Math.ceil(message.data.length / deliveries.length)
+    const { redelivered } = message
+    for (const [index, decoded] of deliveries.entries()) {
+      const answer = answers[index]
+      if (answer) this.#takeOne({ answer, redelivered, bytes, decoded, hold })
     }
   }
 
-  #admit({ message, decoded, hold }: Taken, lease: Lease): void {
+  /**
+   * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments. It sends
+   * again what does not look redelivered: what is still in hand is passed over, what may be finished is claimed first.
+   */
+  #takeOne(came: Came): void {
+    const { delivery } = came.decoded
+    if (came.redelivered) {
+      this.#inHand.delete(delivery.id)
+    } else if (this.#inHand.has(delivery.id)) {
+      this.#inHand.set(delivery.id, came.answer)
+      return
+    }
+    const { clock, nats, memory } = this.#deps
+    const leaseRestMs = delivery.leaseUntilMs - clock.now()
+    const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(nats) - CLOCKS_MS
+    const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
+    const taken = { ...came, room: memory.hold(came.bytes) }
+    if (!mustClaim) this.#admit(taken, published(came.decoded))
+    else {
+      const claiming = this.#claim(taken)
+      this.#claiming.add(claiming)
+      void claiming.finally(() => this.#claiming.delete(claiming))
+    }
+  }
+
+  #admit({ answer, decoded, hold, room, bytes }: Taken, lease: Lease): void {
     const { id } = decoded.delivery
-    const takeNewest = (): StreamMessage => {
-      const newest = this.#inHand.get(id) ?? message
+    const takeNewest = (): Answer => {
+      const newest = this.#inHand.get(id) ?? answer
       this.#inHand.delete(id)
       return newest
     }
-    this.#inHand.set(id, message)
-    const origin = { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }
+    this.#inHand.set(id, answer)
+    const newest = { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }
+    const origin = { room, bytes, message: newest }
     this.#deps.admit(workOfMessage(decoded, { ...lease, hold }, origin))
   }
 
-  /** The slow way in: a delivery that must be claimed first, or whose body is still in the row. */
-  async #complete({ message, decoded, hold }: Taken, mustClaim: boolean): Promise<void> {
-    const { results, log } = this.#deps
+  /** The slow way in. */
+  async #claim(taken: Taken): Promise<void> {
+    const { answer, decoded, hold, room } = taken
     const { event, delivery } = decoded
     try {
-      let lease = published(decoded)
-      if (mustClaim) {
-        const claimed = await results.claim({
-          class: event.class,
-          deliveryId: delivery.id,
-          leaseUntilMs: delivery.leaseUntilMs,
-          hold,
-        })
-        if (!claimed.isOurs) {
-          message.ack()
-          return
-        }
-        lease = claimed
+      const claimed = await this.#deps.results.claim({
+        class: event.class,
+        deliveryId: delivery.id,
+        leaseUntilMs: delivery.leaseUntilMs,
+        hold,
+      })
+      if (claimed.isOurs) {
+        this.#admit(taken, claimed)
+      } else {
+        answer.ack()
+        room.give()
       }
-      const body = event.hasBody ? decoded.body : await this.#deps.readBody(event.class, event.id)
-      if (body === undefined) message.ack()
-      else this.#admit({ message, decoded: { ...decoded, body }, hold }, lease)
     } catch (err) {
       // Not acknowledged: the stream sends it again, or the sweeper finds the row.
-      log.warn({ err, deliveryId: delivery.id }, 'Cannot prepare a delivery')
+      this.#deps.log.warn({ err, deliveryId: delivery.id }, 'Cannot claim a delivery')
+      room.give()
     }
   }
 }
 
-interface Taken {
-  message: StreamMessage
+/** A delivery that a message brought. */
+interface Came {
+  answer: Answer
+  redelivered: boolean
+  /** Of the message, its part. */
+  bytes: number
   decoded: DeliveryMessage
   hold: Hold
 }
+
+type Taken = Came & { room: Share }
 
 /** A message names the lease that it was published under. */
 function published({ delivery }: DeliveryMessage): Lease {
   return { untilMs: delivery.leaseUntilMs, isOrphan: false }
 }
 
-function decode({ log }: ConsumeDeps, message: StreamMessage): DeliveryMessage | undefined {
+function unpack({ log }: ConsumeDeps, message: StreamMessage): DeliveryMessage[] | undefined {
   try {
-    return decodeDelivery(message.data)
+    return unpackDeliveries(message.data)
   } catch (err) {
-    log.error({ err, subject: message.subject }, 'Dropped a message that is not a delivery')
+    log.error({ err, subject: message.subject }, 'Dropped a message that is none of ours')
     message.term()
     return undefined
   }

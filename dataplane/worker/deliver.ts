@@ -6,11 +6,12 @@ import { encodeId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { AttemptResponse } from './attempt.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import type { Destination } from './destinations.ts'
 import { makeAttempt, type AttemptDeps } from './make-attempt.ts'
 import type { Results } from './results.ts'
 import type { Withdrawals } from './withdrawals.ts'
-import type { Work } from './work.ts'
+import { dropLargeBody, type WholeWork, type Work } from './work.ts'
 
 /** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
 const SHOWN_AFTER_MS = 1_000
@@ -21,6 +22,8 @@ export interface DeliverDeps extends AttemptDeps {
   /** One line an attempt. */
   lines: Logger
   results: Results
+  /** What answers take of memory until they are written, among others. */
+  memory: ByteBudget
   /** Hears what is being sent. */
   withdrawals: Withdrawals
   /** What is being sent, until its result is written. */
@@ -36,7 +39,7 @@ export interface DeliverDeps extends AttemptDeps {
 /** Makes one attempt and hands its result on to be written. Never throws. Resolves when the endpoint has answered. */
 export async function deliver(
   deps: DeliverDeps,
-  work: Work,
+  work: WholeWork,
   destination: Destination,
 ): Promise<{ busyUntilMs: number | null }> {
   deps.withdrawals.begin(work.deliveryId)
@@ -47,6 +50,8 @@ export async function deliver(
   }, SHOWN_AFTER_MS)
   const { made, response } = await makeAttempt(deps, work, destination)
   clearTimeout(marking)
+  if (response.bodyFree === null) dropLargeBody(work)
+  else void response.bodyFree.then(() => dropLargeBody(work))
   // A mark that is written after the result would leave behind a finished delivery that waits.
   await marked
 
@@ -78,11 +83,17 @@ async function record(deps: DeliverDeps, work: Work, result: DeliveryResult): Pr
     },
     'Attempted a delivery',
   )
+  const answer = deps.memory.hold(answerBytes(attempt))
   const { isKept } = await deps.results.record(result)
+  answer.give()
   deps.withdrawals.end(work.deliveryId)
   deps.underWay.delete(work)
   if (isKept) work.settle()
   else work.release()
+}
+
+function answerBytes({ responseBody, responseHeaders }: DeliveryResult['attempt']): number {
+  return (responseBody?.length ?? 0) + (responseHeaders?.length ?? 0)
 }
 
 function planAfter(
@@ -168,7 +179,7 @@ async function markLong(deps: DeliverDeps, work: Work, destination: Destination)
     })
     if (!isOurs) return
     work.isWaiting = true
-    work.settle()
+    work.acknowledge()
   } catch (err) {
     deps.log.warn({ err }, 'Cannot show a delivery as in flight')
   }

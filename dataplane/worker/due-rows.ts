@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts'
+import { claimDue } from '../../core/db/claims.ts'
 import type { Pool } from '../../core/db/db.ts'
 import type { Hold } from '../../core/db/partition-owners.ts'
-import { claimDue } from '../../core/db/waiting.ts'
-import { LEASE_MS } from '../../core/limits.ts'
+import { CLAIM_BYTES_MAX, LEASE_MS } from '../../core/limits.ts'
 import type { Lanes } from './lanes.ts'
+import type { Memory } from './memory.ts'
 import type { Results } from './results.ts'
 import { workOfClaim } from './work.ts'
 
@@ -19,6 +20,7 @@ export interface DueRowsDeps {
   name: string
   lanes: Lanes
   results: Results
+  memory: Memory
   holds(): Hold[]
 }
 
@@ -47,30 +49,34 @@ export class DueRows {
   }
 
   async #takeAll(): Promise<void> {
-    for (let taken = BATCH; taken === BATCH && this.#hasRoom();) taken = await this.#takeBatch()
+    for (let isAll = false; !isAll && this.#hasRoom();) isAll = await this.#takeBatch()
   }
 
   #hasRoom(): boolean {
-    return this.#deps.lanes.held + this.#deps.results.backlog() < HELD_MAX
+    const { lanes, results, memory } = this.#deps
+    return memory.work.hasRoom && lanes.held + results.backlog() < HELD_MAX
   }
 
-  async #takeBatch(): Promise<number> {
-    const { pool, clock, name, lanes } = this.#deps
+  /** Whether that was all. */
+  async #takeBatch(): Promise<boolean> {
+    const { pool, clock, name, lanes, memory } = this.#deps
     const owned = this.#deps.holds()
-    if (owned.length === 0) return 0
-    const nowMs = clock.now()
-    const leaseUntilMs = nowMs + LEASE_MS
-    const claimed = await claimDue(pool, owned, {
-      nowMs,
-      leaseUntilMs,
-      limit: BATCH,
-      claimedBy: name,
-    })
-    const holdOf = new Map(owned.map((hold) => [hold.partition, hold]))
-    for (const one of claimed) {
-      const hold = holdOf.get(one.partition)
-      if (hold !== undefined) lanes.admit(workOfClaim(one, { hold, leaseUntilMs }))
+    if (owned.length === 0) return true
+    const room = memory.claims.hold(CLAIM_BYTES_MAX)
+    try {
+      const nowMs = clock.now()
+      const leaseUntilMs = nowMs + LEASE_MS
+      const claim = { nowMs, leaseUntilMs, limit: BATCH, claimedBy: name }
+      const { deliveries, isAll } = await claimDue(pool, owned, claim)
+      const holdOf = new Map(owned.map((hold) => [hold.partition, hold]))
+      for (const one of deliveries) {
+        const hold = holdOf.get(one.partition)
+        if (hold === undefined) continue
+        lanes.admit(workOfClaim(one, { hold, leaseUntilMs }, memory.work.hold(one.bytes)))
+      }
+      return isAll
+    } finally {
+      room.give()
     }
-    return claimed.length
   }
 }

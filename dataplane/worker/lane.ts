@@ -3,18 +3,18 @@ import type { Hold } from '../../core/db/partition-owners.ts'
 import type { Parked } from '../../core/db/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
+import { Busyness } from './busyness.ts'
 import type { Destination } from './destinations.ts'
+import type { Hands } from './hands.ts'
+import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
 import type { Pacer } from './pacer.ts'
 import type { Standing } from './partitions.ts'
 import type { Withdrawals } from './withdrawals.ts'
-import { parkedOf, type Work } from './work.ts'
+import { WorkQueue } from './work-queue.ts'
+import { isWhole, parkedOf, type WholeWork, type Work } from './work.ts'
 
-/** Work held in memory for one destination. What exceeds it waits in PostgreSQL. */
-const WINDOW = 1_024
-
-/** Rows taken back from PostgreSQL at once, and the level below which more are taken: the next come while these go. */
+/** Rows taken back from PostgreSQL at once. */
 const REFILL_MAX = 512
-const REFILL_BELOW = 512
 
 /** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
 const QUEUED_MAX_MS = 5_000
@@ -22,22 +22,26 @@ const QUEUED_MAX_MS = 5_000
 /** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */
 const STALE_MS = 8_000
 
+/** How long before its time a paced delivery's large body is read. */
+const READ_AHEAD_MS = 200
+
 /** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
 const HELD_IN_MEMORY_MS = 1_000
 
-export interface LaneDeps {
+export interface LaneDeps extends LargeBodiesDeps {
   clock: Clock
   log: Logger
   pacer: Pacer
   /** Attempts the work and records what came of it. Resolves with the time until which the destination is busy. */
-  deliver(work: Work, destination: Destination): Promise<{ busyUntilMs: number | null }>
+  deliver(work: WholeWork, destination: Destination): Promise<{ busyUntilMs: number | null }>
   withdrawals: Withdrawals
+  hands: Hands
   /** What is to become of work that was taken under a hold. */
   standingOf(hold: Hold): Standing
   park(rows: Parked[]): Promise<void>
   cancel(work: Work): Promise<void>
-  /** Nothing when the partition is not this worker's. */
-  claimParked(lane: LaneKey, limit: number): Promise<Work[]>
+  /** Nothing when the partition is not this worker's. Says whether that was all, or as much as fits a claim. */
+  claimParked(lane: LaneKey, limit: number): Promise<{ works: Work[]; isAll: boolean }>
   /** Hands parked rows over from one partition to that of the lane. */
   moveParked(lane: LaneKey, from: number): Promise<void>
 }
@@ -62,7 +66,8 @@ export interface LaneKey {
 export class Lane {
   readonly #deps: LaneDeps
   readonly #destinationId: string
-  readonly #queue: Work[] = []
+  readonly #queue = new WorkQueue()
+  readonly #largeBodies: LargeBodies
   #destination: Destination | undefined
   /** The last known one of a destination that is gone. */
   #partition: number
@@ -77,10 +82,7 @@ export class Lane {
   /** The last claim took all that was there: only rows that are being parked now can follow. */
   #isDry = false
   #isRefilling = false
-  #busyUntilMs = 0
-  #isBusy = false
-  /** Concurrency while the lane recovers from being busy. */
-  #ramp = Number.POSITIVE_INFINITY
+  readonly #busyness = new Busyness()
   /** The last that wanted to go was held by pacing. */
   #isPaced = false
   #wakeAtMs = 0
@@ -93,6 +95,10 @@ export class Lane {
     this.#destinationId = key.destinationId
     this.#destination = destination
     this.#partition = destination?.partition ?? key.partition
+    this.#largeBodies = new LargeBodies(deps, this.#queue, {
+      ahead: () => this.#ahead(),
+      changed: () => this.#pump(),
+    })
   }
 
   get partition(): number {
@@ -105,7 +111,7 @@ export class Lane {
   }
 
   get isIdle(): boolean {
-    return this.isEmpty && this.#active === 0 && !this.#hasParked && !this.#isBusy
+    return this.isEmpty && this.#active === 0 && !this.#hasParked && !this.#busyness.isBusy
   }
 
   get held(): number {
@@ -113,6 +119,10 @@ export class Lane {
   }
 
   admit(work: Work): void {
+    if (!this.#deps.hands.take(work)) {
+      work.abandon()
+      return
+    }
     if (this.#isWithdrawn(work)) return
     const standing = this.#deps.standingOf(work.hold)
     if (this.#isClosed || standing === 'lost') {
@@ -125,7 +135,7 @@ export class Lane {
       this.#destination.partition !== work.partition
     ) {
       this.#park([work])
-    } else if (!work.isWaiting && (this.#hasParked || this.#queue.length >= WINDOW)) {
+    } else if (!work.isWaiting && (this.#hasParked || this.#queue.isFull)) {
       this.#park([work], this.#isPaced ? 'throttled' : 'pending')
     } else {
       work.queuedAt = performance.now()
@@ -136,8 +146,7 @@ export class Lane {
 
   /** Some of what it holds was withdrawn. */
   dropWithdrawn(): void {
-    const kept = this.#queue.filter((work) => !this.#isWithdrawn(work))
-    this.#queue.splice(0, this.#queue.length, ...kept)
+    this.#queue.drop((work) => this.#isWithdrawn(work))
     this.#pump()
   }
 
@@ -165,7 +174,7 @@ export class Lane {
     this.#completedBefore = this.#completedRecently
     this.#completedRecently = 0
     this.#dropStale()
-    const oldest = this.#queue[0]
+    const oldest = this.#queue.first
     if (oldest !== undefined && performance.now() - oldest.queuedAt > QUEUED_MAX_MS) {
       this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
     }
@@ -181,7 +190,7 @@ export class Lane {
   [Symbol.dispose](): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    for (const work of this.#queue.splice(0)) work.release()
+    for (const work of this.#queue.drop()) work.release()
   }
 
   /** What is withdrawn is not sent: whoever cancels a delivery writes so, an orphan is cancelled here. */
@@ -207,71 +216,87 @@ export class Lane {
       return
     }
     const nowMs = this.#deps.clock.now()
-    if (this.#isBusy && nowMs < this.#busyUntilMs) {
+    if (this.#busyness.isLeftAlone(nowMs)) {
       this.#parkAll('pending')
-      this.#wakeAt(this.#busyUntilMs, nowMs)
+      this.#wakeAt(this.#busyness.untilMs, nowMs)
       return
     }
     this.#dropStale()
-    while (this.#queue.length > 0 && this.#active < this.#concurrency(destination)) {
-      const nextMs = this.#deps.pacer.take(destination, nowMs)
-      this.#isPaced = nextMs > nowMs
-      if (this.#isPaced) {
-        this.#hold(destination, nextMs, nowMs)
-        break
-      }
-      const work = this.#queue.shift()
-      if (work !== undefined) void this.#send(work, destination)
-    }
+    this.#sendFirst(destination, nowMs)
+    this.#largeBodies.look()
     this.#refill()
+  }
+
+  #sendFirst(destination: Destination, nowMs: number): void {
+    const { pacer } = this.#deps
+    for (let work = this.#queue.first; work !== undefined; work = this.#queue.first) {
+      if (this.#active >= this.#concurrency(destination)) return
+      // One without its body takes no turn yet: pacing counts what goes out.
+      const nextMs = isWhole(work)
+        ? pacer.take(destination, nowMs)
+        : pacer.capacity(destination, nowMs, 0).nextMs
+      this.#isPaced = nextMs > nowMs
+      if (this.#isPaced) this.#hold(destination, nextMs, nowMs)
+      if (this.#isPaced || !isWhole(work)) return
+      this.#queue.shift()
+      void this.#send(work, destination)
+    }
+  }
+
+  /** How many may go out now, or in a moment. */
+  #ahead(): number {
+    const destination = this.#destination
+    if (this.#isClosed || destination?.isEnabled !== true) return 0
+    const nowMs = this.#deps.clock.now()
+    if (this.#busyness.isLeftAlone(nowMs)) return 0
+    const free = this.#concurrency(destination) - this.#active
+    return Math.min(free, this.#deps.pacer.capacity(destination, nowMs, READ_AHEAD_MS).count)
   }
 
   /** What this worker may not send: whoever has its partition now has it, or gets it. */
   #leaveOthers(): void {
-    for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
+    for (let first = this.#queue.first; first !== undefined; first = this.#queue.first) {
       const standing = this.#deps.standingOf(first.hold)
       if (standing === 'held') return
       if (standing === 'leaving') this.#parkAll('pending')
-      else this.#queue.shift()?.release()
+      else for (const work of this.#queue.drop(({ hold }) => hold === first.hold)) work.release()
     }
   }
 
   /** Not parked either: that would take it from whoever has it now. */
   #dropStale(): void {
     const oldestAt = performance.now() - STALE_MS
-    while (this.#queue[0] !== undefined && this.#queue[0].queuedAt < oldestAt) {
-      this.#queue.shift()?.release()
-    }
+    const first = this.#queue.first
+    if (first === undefined || first.queuedAt >= oldestAt) return
+    for (const work of this.#queue.drop(({ queuedAt }) => queuedAt < oldestAt)) work.release()
   }
 
   #concurrency(destination: Destination): number {
-    if (this.#isBusy) return 1
-    return Math.min(this.#ramp, destination.maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT)
+    return this.#busyness.concurrency(destination.maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT)
   }
 
-  async #send(work: Work, destination: Destination): Promise<void> {
+  async #send(work: WholeWork, destination: Destination): Promise<void> {
     this.#active++
     const { busyUntilMs } = await this.#deps.deliver(work, destination)
     this.#active--
     this.#completedRecently++
-    if (busyUntilMs !== null) {
-      this.#isBusy = true
-      this.#ramp = 1
-      this.#busyUntilMs = busyUntilMs
+    const nowMs = this.#deps.clock.now()
+    if (busyUntilMs === null) {
+      this.#busyness.relax(nowMs)
+    } else {
+      this.#busyness.begin(nowMs, busyUntilMs)
       this.#hasParked = true
-    } else if (!this.#isBusy || this.#deps.clock.now() >= this.#busyUntilMs) {
-      // Only a probe ends the busy state: what was under way when it began says nothing about now.
-      this.#isBusy = false
-      this.#ramp = this.#ramp >= WINDOW ? Number.POSITIVE_INFINITY : this.#ramp * 2
     }
     this.#pump()
   }
 
   #hold(destination: Destination, nextMs: number, nowMs: number): void {
     const { count } = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
-    if (this.#queue.length > count) this.#park(this.#queue.splice(count), 'throttled')
+    const beyond = this.#queue.drop((_, place) => place >= count)
+    if (beyond.length > 0) this.#park(beyond, 'throttled')
     for (const work of this.#queue) work.throttledAtMs ??= nowMs
-    this.#wakeAt(nextMs, nowMs)
+    const readMs = nextMs - READ_AHEAD_MS
+    this.#wakeAt(this.#queue.bodiless > 0 && readMs > nowMs ? readMs : nextMs, nowMs)
   }
 
   /** One timer a lane, at most a second long, so that a shifted clock is noticed. */
@@ -289,7 +314,7 @@ export class Lane {
   }
 
   #parkAll(status: Parked['status']): void {
-    if (this.#queue.length > 0) this.#park(this.#queue.splice(0), status)
+    if (this.#queue.length > 0) this.#park(this.#queue.drop(), status)
   }
 
   #park(works: Work[], status: Parked['status'] = 'pending'): void {
@@ -298,6 +323,7 @@ export class Lane {
     const nowMs = this.#deps.clock.now()
     const partition = this.#partition
     const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
+    for (const work of works) this.#deps.hands.leave(work)
     const rows = works.map((work) => ({
       ...parkedOf(work, {
         status,
@@ -317,8 +343,7 @@ export class Lane {
   }
 
   #refill(): void {
-    const room = this.#queue.length < REFILL_BELOW
-    if (!this.#hasParked || this.#isRefilling || this.#isDry || !room) return
+    if (!this.#hasParked || this.#isRefilling || this.#isDry || !this.#queue.isLow) return
     const limit = this.#refillLimit()
     if (limit > 0) void this.#claim(limit)
   }
@@ -327,7 +352,7 @@ export class Lane {
   #refillLimit(): number {
     const destination = this.#destination
     if (destination === undefined) return REFILL_MAX
-    if (this.#isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
+    if (this.#busyness.isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
     const nowMs = this.#deps.clock.now()
     const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
     if (pace.count === 0) this.#wakeAt(pace.nextMs, nowMs)
@@ -355,8 +380,8 @@ export class Lane {
     this.#isRefilling = true
     try {
       const parksBefore = this.#parks
-      const works = await this.#deps.claimParked(this.#key, limit)
-      if (works.length < limit && this.#parks === parksBefore) {
+      const { works, isAll } = await this.#deps.claimParked(this.#key, limit)
+      if (isAll && this.#parks === parksBefore) {
         this.#isDry = this.#parking > 0
         this.#hasParked = this.#isDry
       }

@@ -41,6 +41,7 @@ export class Lanes {
       .catch((err: unknown) => {
         // Not settled: the stream sends it again, or its row becomes due.
         this.#deps.log.warn({ err }, 'Cannot open a lane')
+        work.abandon()
       })
       .finally(() => this.#arriving.delete(work))
   }

@@ -31,7 +31,7 @@ const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
   log,
-  hotPath: 'lookups',
+  planning: 'lookups',
 })
 await using db = openDb(pool)
 await using nats = await openNats(config.NATS_URL, 'worker', log)

@@ -27,8 +27,8 @@ export interface Outgoing {
     verifiedWith: string | null
     remoteIp: string
     sourceName: string | null
-    body: Buffer
   }
+  body: Buffer
 }
 
 /** An attempt as it is kept, before it is decided what follows from it. */
@@ -88,7 +88,7 @@ async function respond(deps: AttemptDeps, sending: Sending): Promise<AttemptResp
     path: destination.path,
     method: destination.method,
     headers: headersOf(sending, own),
-    body: outgoing.event.body,
+    body: outgoing.body,
     timeoutMs: destination.timeoutMs,
   })
   if (response.status === 401 && destination.oauth2 !== null) {
@@ -124,7 +124,7 @@ function signatureOf(outgoing: Outgoing, destination: Destination, nowMs: number
   const { overlap } = destination
   const signer = overlap !== null && overlap.untilMs > nowMs ? overlap.signer : destination.signer
   const id = encodeId('dlv', outgoing.deliveryId)
-  return sign(signer, id, Math.floor(nowMs / 1_000), outgoing.event.body)
+  return sign(signer, id, Math.floor(nowMs / 1_000), outgoing.body)
 }
 
 function notSent(error: AttemptResponse['error']): AttemptResponse {
@@ -136,5 +136,6 @@ function notSent(error: AttemptResponse['error']): AttemptResponse {
     durationMs: 0,
     firstByteMs: null,
     connect: null,
+    bodyFree: null,
   }
 }

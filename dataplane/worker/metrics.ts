@@ -1,9 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
+import type { Memory } from './memory.ts'
+
 export interface WorkerMetrics {
   attempts: Histogram<'outcome'>
   partitions: Gauge
   handovers: Counter
+  /** From now on tells what the worker holds in memory. */
+  watch(memory: Memory): void
 }
 
 /** Seconds: from a local endpoint to the longest timeout. */
@@ -28,5 +32,31 @@ export function openMetrics(registry: Registry): WorkerMetrics {
       help: 'Partitions that this worker handed over to another',
       registers: [registry],
     }),
+    watch({ work, largeBodies }) {
+      gauge(
+        registry,
+        'postern_work_bytes_held',
+        'Bytes of messages and claimed rows in memory, and of answers to be written',
+        () => work.held,
+      )
+      gauge(
+        registry,
+        'postern_large_body_bytes_held',
+        'Bytes taken for bodies too large for a message, from before they are read until they are sent',
+        () => largeBodies.held,
+      )
+    },
   }
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  const one = new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
+  one.set(0)
 }

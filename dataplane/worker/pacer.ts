@@ -17,6 +17,9 @@ export interface Capacity {
 /** A lane never asks for more than this at once. */
 const COUNT_MAX = 1_024
 
+/** A clock that goes back by more than this was set back. */
+const STEP_MS = 1_000
+
 /**
  * The pacing state of the partitions that this worker owns. It lives in this memory alone, so it is exact without a
  * round trip; what changed is written now and then, for the periods that outlast a process.
@@ -24,10 +27,13 @@ const COUNT_MAX = 1_024
 export class Pacer {
   readonly #tats = new Map<string, number>()
   readonly #changed = new Set<string>()
+  /** The latest time heard of. */
+  #latestMs = 0
 
   /** Takes one delivery from both scopes. Returns `nowMs` when it may go, else the moment to ask again. */
   take(paced: Paced, nowMs: number): number {
     if (paced.pace === undefined && paced.organisationPace === undefined) return nowMs
+    this.#follow(nowMs)
     const taken = takeBoth(
       this.#scope(paced.organisationId, paced.organisationPace),
       this.#scope(paced.id, paced.pace),
@@ -44,6 +50,7 @@ export class Pacer {
     if (paced.pace === undefined && paced.organisationPace === undefined) {
       return { count: COUNT_MAX, nextMs: nowMs }
     }
+    this.#follow(nowMs)
     const organisation = this.#scope(paced.organisationId, paced.organisationPace)
     const destination = this.#scope(paced.id, paced.pace)
     let atMs = nowMs
@@ -82,6 +89,16 @@ export class Pacer {
   /** What was taken could not be written. */
   putBack(changed: readonly { scopeId: string }[]): void {
     for (const { scopeId } of changed) this.#changed.add(scopeId)
+  }
+
+  /** When the clock is set back, what was spent is given back in the time that it would have taken. */
+  #follow(nowMs: number): void {
+    const backMs = this.#latestMs - nowMs
+    if (backMs > STEP_MS) {
+      for (const [scopeId, tatMs] of this.#tats) this.#keep(scopeId, tatMs - backMs)
+      this.#latestMs = nowMs
+    }
+    this.#latestMs = Math.max(this.#latestMs, nowMs)
   }
 
   #scope(scopeId: string, pace: Pace | undefined): PacedScope | undefined {

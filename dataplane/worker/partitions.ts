@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import { holdLease } from '../../core/db/leases.ts'
 import {
@@ -11,6 +10,7 @@ import {
   reportWorker,
   type Hold,
   type Member,
+  type Report,
 } from '../../core/db/partition-owners.ts'
 import type { Logger } from '../../core/log.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
@@ -21,8 +21,8 @@ import { shareOf } from './shares.ts'
 const RENEW_MS = PARTITION_HELD_MS / 3
 
 /**
- * After PostgreSQL was away nobody could renew: who comes back first leaves the others this long before it takes what
- * expired.
+ * After PostgreSQL was away nobody could renew, and after its clock was set ahead nobody seems to have: who comes first
+ * leaves the others this long before it takes what expired.
  */
 const AWAY_MS = 2 * RENEW_MS
 const BACK_MS = PARTITION_HELD_MS
@@ -35,7 +35,6 @@ export interface PartitionsDeps {
   pool: Pool
   db: Db
   nats: NatsConnection
-  clock: Clock
   log: Logger
   metrics: Pick<WorkerMetrics, 'partitions' | 'handovers'>
   member: Member
@@ -140,15 +139,16 @@ export class Partitions {
   }
 
   async #renew(): Promise<void> {
-    const { pool, db, clock, member } = this.#deps
+    const { pool, db, member } = this.#deps
     await this.#release()
     const askedAt = performance.now()
     // One of the version before may still have them all.
-    const isFree = await holdLease(db, FORMER_LEASE, FORMER_LEASE_HOLDER, clock.now())
-    const share = isFree === undefined ? [] : await this.#share()
+    const isFree = await holdLease(db, FORMER_LEASE, FORMER_LEASE_HOLDER)
+    const report = isFree === undefined ? undefined : await this.#report()
+    const share = report === undefined ? [] : shareOf(member.name, report.names)
     const kept = [...this.#held.keys()]
-    const gapMs = this.#renewedAt === undefined ? 0 : askedAt - this.#renewedAt
-    if (gapMs > AWAY_MS) this.#steadySince = askedAt
+    const sinceMs = askedAt - (this.#renewedAt ?? askedAt)
+    if (Math.max(sinceMs, report?.reportedAgoMs ?? 0) > AWAY_MS) this.#steadySince = askedAt
     const wanted = share.filter((partition) => !this.#held.has(partition))
     const holds = await holdPartitions(pool, member, {
       kept,
@@ -166,11 +166,12 @@ export class Partitions {
     this.#deps.metrics.partitions.set(this.#held.size)
   }
 
-  async #share(): Promise<number[]> {
+  /** Says that it lives, until it stops. */
+  async #report(): Promise<Report | undefined> {
     const { pool, member } = this.#deps
-    if (!this.#isStopping) return shareOf(member.name, await reportWorker(pool, member))
+    if (!this.#isStopping) return await reportWorker(pool, member)
     await forgetWorker(pool, member)
-    return []
+    return undefined
   }
 
   #apply(holds: readonly Hold[]): void {

@@ -69,8 +69,8 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
         verifiedWith: null,
         remoteIp: '',
         sourceName: null,
-        body: Buffer.from(test.bodyBase64, 'base64'),
       },
+      body: Buffer.from(test.bodyBase64, 'base64'),
     },
     destination,
   )

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 
+import type { ClaimedDelivery } from '../../core/db/claims.ts'
 import type { Hold } from '../../core/db/partition-owners.ts'
-import type { ClaimedDelivery, Parked } from '../../core/db/waiting.ts'
+import type { Parked } from '../../core/db/waiting.ts'
 import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
+import type { Share } from './byte-budget.ts'
 
 const Headers = z.array(z.tuple([z.string(), z.string()]))
 
@@ -42,20 +44,69 @@ export interface Work {
     verifiedWith: string
     remoteIp: string
     sourceName: string
-    body: Buffer
   }
+  /** Null while it is in PostgreSQL alone: a large one is read when its turn comes. */
+  body: Buffer | null
+  /** Taken for a body that was read, until it is not needed any more. */
+  largeBodyRoom: readonly Share[]
+  /** What it takes of memory without a large body. */
+  bytes: number
   /** When it entered its lane, on the monotonic clock. */
   queuedAt: number
+  /** Called once its row stands for it: its message is not needed any more. */
+  acknowledge: () => void
   /** Called once its outcome is in PostgreSQL: nothing else needs to remember it. */
-  settle(): void
+  settle: () => void
   /** Called when it is given back unsent, so that another worker has it at once. */
-  release(): void
+  release: () => void
+  /** Called when it is let go of without a word: its message comes again, or its row becomes due. */
+  abandon: () => void
+}
+
+/** One that can be sent. */
+export type WholeWork = Work & { body: Buffer }
+
+export function isWhole(work: Work): work is WholeWork {
+  return work.body !== null
+}
+
+/** Leaves a body that was read to PostgreSQL. */
+export function dropLargeBody(work: Work): void {
+  if (work.largeBodyRoom.length === 0) return
+  for (const share of work.largeBodyRoom) share.give()
+  work.largeBodyRoom = []
+  work.body = null
+}
+
+/** What work came with: the room that it takes in memory, and for a message how to answer it. */
+interface Origin {
+  room: Share
+  bytes: number
+  message?: { ack(): void; nak(): void }
+}
+
+function endsOf({
+  room,
+  message,
+}: Origin): Pick<Work, 'acknowledge' | 'settle' | 'release' | 'abandon'> {
+  return {
+    acknowledge: () => message?.ack(),
+    settle() {
+      message?.ack()
+      room.give()
+    },
+    release() {
+      message?.nak()
+      room.give()
+    },
+    abandon: () => room.give(),
+  }
 }
 
 export function workOfMessage(
   message: DeliveryMessage,
   lease: { untilMs: number; isOrphan: boolean; hold: Hold },
-  origin: { ack(): void; nak(): void },
+  origin: Origin,
 ): Work {
   const { event, delivery, body } = message
   return {
@@ -85,17 +136,19 @@ export function workOfMessage(
       verifiedWith: event.verifiedWith,
       remoteIp: event.remoteIp,
       sourceName: event.sourceName,
-      body,
     },
+    body: event.hasBody ? body : null,
+    largeBodyRoom: [],
+    bytes: origin.bytes,
     queuedAt: performance.now(),
-    settle: () => origin.ack(),
-    release: () => origin.nak(),
+    ...endsOf(origin),
   }
 }
 
 export function workOfClaim(
   claimed: ClaimedDelivery,
   { hold, leaseUntilMs }: { hold: Hold; leaseUntilMs: number },
+  room: Share,
 ): Work {
   const { event, ...delivery } = claimed
   const headers = Headers.parse(JSON.parse(event.headers))
@@ -107,9 +160,9 @@ export function workOfClaim(
     isThrottleKept: delivery.throttledAtMs !== null,
     isWaiting: true,
     event: { ...event, headers },
+    largeBodyRoom: [],
     queuedAt: performance.now(),
-    settle: () => undefined,
-    release: () => undefined,
+    ...endsOf({ room, bytes: claimed.bytes }),
   }
 }
 

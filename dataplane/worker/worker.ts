@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
+import { claimParked } from '../../core/db/claims.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import { disableDestination, writePacing } from '../../core/db/delivery-destinations.ts'
 import { findEventBody } from '../../core/db/event-bodies.ts'
 import { moveParked, parkedLanes } from '../../core/db/parked-lanes.ts'
 import type { Member } from '../../core/db/partition-owners.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes.ts'
-import { claimParked } from '../../core/db/waiting.ts'
 import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
 import { newId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
@@ -30,8 +30,10 @@ import { Destinations } from './destinations.ts'
 import { openDispatcher } from './dispatcher.ts'
 import { DueRows } from './due-rows.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
-import type { LaneKey } from './lane.ts'
+import { Hands } from './hands.ts'
+import type { LaneDeps, LaneKey } from './lane.ts'
 import { Lanes } from './lanes.ts'
+import { openMemory, roomForClaim, type Memory } from './memory.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { Pacer } from './pacer.ts'
 import { Partitions } from './partitions.ts'
@@ -100,7 +102,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     lanes.dropWithdrawn(withdrawal)
     return underWay
   })
-  await reportProcess(db, identity, clock.now())
+  await reportProcess(db, identity)
   partitions.start()
   const nudges = nats.subscribe(WAITING_DUE, {
     callback: () => {
@@ -111,7 +113,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     every(ms, { signal, log, name: task }, act)
   const tasks = [
     feed.done,
-    repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity, clock.now())),
+    repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity)),
     repeat(DUE_POLL_MS, 'due', () => due.take()),
     repeat(PARKED_SCAN_MS, 'parked', findParked),
     repeat(PACING_WRITE_MS, 'pacing', writePace),
@@ -146,7 +148,9 @@ function openPartitions(
   member: Member,
 ) {
   const { pool, db, nats, clock, log, metrics } = deps
-  const running = openLanes(deps, results, {
+  const memory = openMemory()
+  metrics.watch(memory)
+  const running = openLanes({ ...deps, memory }, results, {
     standingOf: (hold) => partitions.standingOf(hold),
     holdOf: (partition) => partitions.holdOf(partition),
   })
@@ -157,12 +161,18 @@ function openPartitions(
     clock,
     log,
     results,
+    memory: memory.work,
     held: () => lanes.held,
     holdOf: (partition) => partitions.takenHoldOf(partition),
     admit: (work) => lanes.admit(work),
-    readBody: (eventClass, eventId) => findEventBody(db, eventClass, eventId),
   })
-  const due = new DueRows({ ...deps, lanes, results, holds: () => partitions.holds() })
+  const due = new DueRows({
+    ...deps,
+    lanes,
+    results,
+    memory,
+    holds: () => partitions.holds(),
+  })
   const findParked = async (): Promise<void> => {
     const owned = partitions.holds().map(({ partition }) => partition)
     if (owned.length === 0) return
@@ -180,7 +190,7 @@ function openPartitions(
     writePacing: writePace,
   }
   const partitions: Partitions = new Partitions(
-    { pool, db, nats, clock, log, metrics, member },
+    { pool, db, nats, log, metrics, member },
     {
       took: () => {
         const looks = [consumption.look(partitions.holds()), due.take(), findParked()]
@@ -212,11 +222,11 @@ function pacingWriter(db: Db, pacer: Pacer): () => Promise<void> {
 }
 
 function openLanes(
-  deps: WorkerDeps,
+  deps: WorkerDeps & { memory: Memory },
   results: DeliverDeps['results'],
   owned: Pick<Partitions, 'standingOf' | 'holdOf'>,
 ) {
-  const { pool, db, clock, log, name, isAllowed } = deps
+  const { pool, db, clock, log, name, isAllowed, memory } = deps
   const pacer = new Pacer()
   const dispatcher = openDispatcher(guardedLookup(isAllowed))
   const tokens = new AccessTokens({ dispatcher: dispatcher.agent, clock, isAllowed })
@@ -226,6 +236,7 @@ function openLanes(
   }
   const lines = withoutRedaction(log)
   const withdrawals = new Withdrawals(clock)
+  const hands = new Hands()
   const underWay = new Set<Work>()
   const deliverDeps: DeliverDeps = {
     pool,
@@ -235,6 +246,7 @@ function openLanes(
     dispatcher,
     tokens,
     results,
+    memory: memory.work,
     withdrawals,
     underWay,
     workerName: name,
@@ -243,14 +255,6 @@ function openLanes(
       disable(destinationId).catch((err: unknown) => log.error({ err }, 'Cannot disable'))
     },
     count: (outcome, durationMs) => deps.metrics.attempts.observe({ outcome }, durationMs / 1_000),
-  }
-  const claim = async (lane: LaneKey, limit: number): Promise<Work[]> => {
-    const hold = owned.holdOf(lane.partition)
-    if (hold === undefined) return []
-    const nowMs = clock.now()
-    const options = { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit, claimedBy: name }
-    const claimed = await claimParked(pool, { destinationId: lane.destinationId, hold }, options)
-    return claimed.map((one) => workOfClaim(one, { hold, leaseUntilMs: options.leaseUntilMs }))
   }
   const move = async (lane: LaneKey, from: number): Promise<void> => {
     for (let hasMore = true; hasMore;) {
@@ -264,7 +268,11 @@ function openLanes(
     pacer,
     destinations: new Destinations({ ...deps, pacer }),
     deliver: (work, destination) => deliver(deliverDeps, work, destination),
+    largeBodies: memory.largeBodies,
+    readBody: async ({ class: eventClass, eventId }) =>
+      eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
     withdrawals,
+    hands,
     standingOf: owned.standingOf,
     park: async (rows) => {
       await Promise.all(rows.map((row) => results.park(row)))
@@ -273,11 +281,35 @@ function openLanes(
       await results.cancel(work)
       work.settle()
     },
-    claimParked: claim,
+    claimParked: parkedClaimer(deps, owned),
     moveParked: move,
   })
   const tester = startTester({ ...deps, lines, dispatcher, tokens })
   return { lanes, pacer, tester, withdrawals, underWay, close: () => dispatcher.agent.close() }
+}
+
+/** Claims for a lane, in turn with the other lanes. */
+function parkedClaimer(
+  { pool, clock, name, memory }: WorkerDeps & { memory: Memory },
+  owned: Pick<Partitions, 'holdOf'>,
+): LaneDeps['claimParked'] {
+  return async ({ destinationId, partition }, limit) => {
+    const room = await roomForClaim(memory)
+    try {
+      const hold = owned.holdOf(partition)
+      if (hold === undefined) return { works: [], isAll: true }
+      const nowMs = clock.now()
+      const leaseUntilMs = nowMs + LEASE_MS
+      const claim = { nowMs, leaseUntilMs, limit, claimedBy: name }
+      const { deliveries, isAll } = await claimParked(pool, { destinationId, hold }, claim)
+      const works = deliveries.map((one) =>
+        workOfClaim(one, { hold, leaseUntilMs }, memory.work.hold(one.bytes)),
+      )
+      return { works, isAll }
+    } finally {
+      room.give()
+    }
+  }
 }
 
 async function refresh(lanes: Lanes, log: Logger, changes: readonly ConfigChange[]): Promise<void> {

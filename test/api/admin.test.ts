@@ -39,7 +39,7 @@ test('organisations create makes an organisation with a default project and its 
     defaultProjectId: expect.stringMatching(/^prj_/),
   })
   const { rows } = await world.pool.query(
-    `select count(*)::int as days from pg_class where relname ~ '^event_30_2'`,
+    `select count(*)::int as days from pg_class where relname ~ '^event_30_[0-9]{8}$'`,
   )
   expect(rows[0].days).toBe(5)
   expect(await json('organisations', 'list')).toContainEqual(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { LEASE_MS } from '../../core/limits.ts'
-import { encodeDelivery, encodeEvent } from '../../core/stream/delivery-message.ts'
+import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/delivery-message.ts'
 import { deliverySubject } from '../../core/stream/subjects.ts'
 import { hangs, says, type Endpoint, type Respond } from '../endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
@@ -218,7 +218,7 @@ async function storeUnpublished(
     },
     Buffer.from('{}'),
   )
-  const message = encodeDelivery(event, {
+  const delivery = encodeDelivery(event, {
     id: uuid('dlv', id),
     connectionId: uuid('con', connection.id),
     destinationId: uuid('dst', destination.id),
@@ -226,7 +226,7 @@ async function storeUnpublished(
     maxAttempts: 8,
     leaseUntilMs,
   })
-  return { id, publish: () => relay.nats.publish(deliverySubject(0), message) }
+  return { id, publish: () => relay.nats.publish(deliverySubject(0), packDeliveries([delivery])) }
 }
 
 test('a message that reaches the worker after the cancellation is not sent', async () => {

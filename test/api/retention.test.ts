@@ -44,8 +44,7 @@ beforeAll(async () => {
     where id = ${uuid('org', negotiated.tenant.organisationId)}::uuid`.execute(world.db)
   owners.push(negotiated)
   // As a relay that has run for weeks: days as they were made then. What is older is in the DEFAULT partitions.
-  for (const daysAgo of [20, 5])
-    await ensurePartitions(world.db, world.clock.now() - daysAgo * DAY_MS)
+  await makeDaysSince(21)
 })
 afterEach(async () => await clear())
 afterAll(async () => await world[Symbol.asyncDispose]())
@@ -243,9 +242,15 @@ test('exactly what is past retention is purged, whatever its age, plan, class an
   expect(rows[0].relname >= `event_3_${oldest}`).toBe(true)
 }, 90_000)
 
+/** As the housekeeper has made them, day by day. */
+async function makeDaysSince(daysAgo: number): Promise<void> {
+  for (let ago = daysAgo; ago >= 0; ago--) {
+    await ensurePartitions(world.db, world.clock.now() - ago * DAY_MS)
+  }
+}
+
 test('a run that is interrupted again and again comes to the same end', async () => {
-  for (const daysAgo of [20, 5])
-    await ensurePartitions(world.db, world.clock.now() - daysAgo * DAY_MS)
+  await makeDaysSince(21)
   const asOfMs = world.clock.now()
   const all = await seedAll(60, asOfMs)
   let interrupted = 0
@@ -319,7 +324,7 @@ test('past the longest class too, an event is held while its delivery waits', as
 }, 90_000)
 
 test('what a worker has in hand is not moved under it: its day waits', async () => {
-  for (const daysAgo of [12]) await ensurePartitions(world.db, world.clock.now() - daysAgo * DAY_MS)
+  await makeDaysSince(13)
   const owner = ownerOf('hobby')
   const { id } = await seed(owner, { ageMs: 5 * DAY_MS, status: 'in_flight', claimedBy: 'worker' })
   const left = await run()
@@ -333,7 +338,7 @@ test('what a worker has in hand is not moved under it: its day waits', async () 
 
 test('when a plan grows, what is still there stays for the longer time', async () => {
   const owner = await makeOwner('hobby', RETENTION_MS.hobby)
-  await ensurePartitions(world.db, world.clock.now() - 12 * DAY_MS)
+  await makeDaysSince(13)
   const { id } = await seed(owner, { ageMs: 5 * DAY_MS, replayAgeMs: 4 * DAY_MS })
   await sql`update organisation set plan = 'launch', retention_class = 7
     where id = ${uuid('org', owner.tenant.organisationId)}::uuid`.execute(world.db)
@@ -350,7 +355,7 @@ test('when a plan grows, what is still there stays for the longer time', async (
 })
 
 test('ingest is never blocked for more than a moment while a day cannot be locked', async () => {
-  await ensurePartitions(world.db, world.clock.now() - 12 * DAY_MS)
+  await makeDaysSince(13)
   const owner = ownerOf('hobby')
   await seed(owner, { ageMs: 5 * DAY_MS })
   const reader = new pg.Client({ connectionString: world.databaseUrl })

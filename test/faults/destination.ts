@@ -11,7 +11,7 @@ export interface Arrival {
   atMs: number
 }
 
-/** An endpoint that answers 200 and remembers what came, by the number that each body begins with. */
+/** An endpoint that remembers what came, by the number that each body begins with, and answers 200 unless told to. */
 export interface RecordingDestination extends AsyncDisposable {
   url: string
   arrivals: ReadonlyMap<number, readonly Arrival[]>
@@ -19,7 +19,16 @@ export interface RecordingDestination extends AsyncDisposable {
 
 const NO_BODY = Buffer.alloc(0)
 
-export async function openDestination(keepsBodies = true): Promise<RecordingDestination> {
+export interface DestinationOptions {
+  keepsBodies?: boolean
+  /** The status for the first, second, … arrival of a number. */
+  statusOf?: (arrival: number) => number
+}
+
+export async function openDestination({
+  keepsBodies = true,
+  statusOf = () => 200,
+}: DestinationOptions = {}): Promise<RecordingDestination> {
   const arrivals = new Map<number, Arrival[]>()
   const server = createServer((request, response) => {
     buffer(request)
@@ -30,10 +39,10 @@ export async function openDestination(keepsBodies = true): Promise<RecordingDest
           atMs: performance.now(),
         }
         const number = numberOf(body)
-        const known = arrivals.get(number)
-        if (known === undefined) arrivals.set(number, [arrival])
-        else known.push(arrival)
-        return response.end('ok')
+        const known = arrivals.get(number) ?? []
+        known.push(arrival)
+        arrivals.set(number, known)
+        return response.writeHead(statusOf(known.length)).end('ok')
       })
       // The worker was killed while it sent: what did not come whole has not arrived.
       .catch(() => response.destroy())

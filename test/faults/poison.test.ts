@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { listed } from './listed.ts'
 import { numbered, startLoad, type NumberedRequest, type Sent } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { openRoute } from './route.ts'
@@ -61,11 +62,6 @@ const Event = z.object({
   rawBase64: z.string(),
   isBinary: z.boolean(),
 })
-const Page = z.object({
-  data: z.array(z.object({ id: z.string() })),
-  nextCursor: z.string().nullable(),
-})
-
 test('poisonous requests get the answer that is theirs and cost their neighbours nothing', async () => {
   await using relay = await startRelay()
   await using route = await openRoute(relay, 'poison')
@@ -83,9 +79,9 @@ test('poisonous requests get the answer that is theirs and cost their neighbours
   expect(altered.map((one) => kindOf(one.number))).toEqual([])
 
   const accepted = new Set(sent.flatMap((one) => eventIdOf(one) ?? []))
-  expect(new Set(await listed(relay, route.sourceId)).symmetricDifference(accepted)).toEqual(
-    new Set(),
-  )
+  expect(
+    new Set(await listed(relay, { sourceId: route.sourceId })).symmetricDifference(accepted),
+  ).toEqual(new Set())
   for (const kind of KINDS) {
     for (const one of sent.filter(({ number }) => kindOf(number) === kind).slice(0, EXAMPLES)) {
       await expectReadable(relay, kind, one)
@@ -113,25 +109,6 @@ function statusOf({ answer }: Sent): number | undefined {
 
 function eventIdOf({ answer }: Sent): string | undefined {
   return answer.kind === 'accepted' ? answer.eventId : undefined
-}
-
-/** Every event of the source, page by page. */
-async function listed(relay: Relay, sourceId: string): Promise<string[]> {
-  const ids: string[] = []
-  let cursor: string | null = null
-  do {
-    const query = new URLSearchParams({
-      sourceId,
-      limit: '100',
-      ...(cursor !== null && { cursor }),
-    })
-    const page: z.infer<typeof Page> = Page.parse(
-      await relay.api('GET', `/v1/events?${query.toString()}`),
-    )
-    ids.push(...page.data.map(({ id }) => id))
-    cursor = page.nextCursor
-  } while (cursor !== null)
-  return ids
 }
 
 /** The API gives back what was sent, byte for byte. */

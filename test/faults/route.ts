@@ -1,7 +1,11 @@
 import { z } from 'zod'
 
 import { decodeId } from '../../core/ids.ts'
-import { openDestination, type RecordingDestination } from './destination.ts'
+import {
+  openDestination,
+  type DestinationOptions,
+  type RecordingDestination,
+} from './destination.ts'
 import type { Sent } from './load.ts'
 import type { Relay } from './relay.ts'
 
@@ -21,11 +25,10 @@ export interface Route extends AsyncDisposable {
   destination: RecordingDestination
 }
 
-export interface RouteOptions {
+export interface RouteOptions extends DestinationOptions {
   /** Members beside those that every source and destination here has. */
   source?: object
   destination?: object
-  keepsBodies?: boolean
 }
 
 export async function openRoute(
@@ -33,7 +36,7 @@ export async function openRoute(
   name: string,
   options: RouteOptions = {},
 ): Promise<Route> {
-  const destination = await openDestination(options.keepsBodies)
+  const destination = await openDestination(options)
   const source = Source.parse(
     await relay.api('POST', '/v1/sources', {
       name,

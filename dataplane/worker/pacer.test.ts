@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+
+import { Pacer } from './pacer.ts'
+
+const START = 1_800_000_000_000
+const HOUR_MS = 3_600_000
+/** Ten a day: one every 2 h 24 min. */
+const INTERVAL_MS = 8_640_000
+const PACED = {
+  id: 'destination',
+  organisationId: 'organisation',
+  pace: { intervalMs: INTERVAL_MS, burst: 1, catchUpMs: 0 },
+  organisationPace: { intervalMs: 20, burst: 1, catchUpMs: 0 },
+}
+
+test('a clock that is set back does not make a pace wait for longer than it would have', () => {
+  const pacer = new Pacer()
+  expect(pacer.take(PACED, START)).toBe(START)
+  const nowMs = START + 2 * HOUR_MS
+  const waitMs = START + INTERVAL_MS - nowMs
+  expect(pacer.capacity(PACED, nowMs, 0).nextMs - nowMs).toBe(waitMs)
+  const after = nowMs - HOUR_MS
+  expect(pacer.take(PACED, after) - after).toBe(waitMs)
+  expect(pacer.take(PACED, after + waitMs)).toBe(after + waitMs)
+})
+
+test('a clock that is set back gives nothing away', () => {
+  const pacer = new Pacer()
+  expect(pacer.take(PACED, START)).toBe(START)
+  const after = START - HOUR_MS
+  expect(pacer.take(PACED, after) - after).toBe(INTERVAL_MS)
+  // What is written says the same to the next owner.
+  const tats = new Map(pacer.takeChanged().map(({ scopeId, tatMs }) => [scopeId, tatMs]))
+  expect(tats.get('destination')).toBe(after + INTERVAL_MS)
+})
+
+test('a clock that trembles changes nothing', () => {
+  const pacer = new Pacer()
+  expect(pacer.take(PACED, START)).toBe(START)
+  expect(pacer.take(PACED, START - 500)).toBe(START + INTERVAL_MS)
+})

@@ -1,0 +1,83 @@
+import { LANE_BYTES_MAX } from '../../core/limits.ts'
+import type { Share } from './byte-budget.ts'
+import { dropLargeBody, type Work } from './work.ts'
+
+/** Work held in memory for one destination. What exceeds it, or `LANE_BYTES_MAX`, waits in PostgreSQL. */
+const WINDOW = 1_024
+
+/** What waits in memory for one destination, in the order in which it goes out. */
+export class WorkQueue implements Iterable<Work> {
+  #works: Work[] = []
+  /** Of messages and claimed rows, without large bodies. */
+  #bytes = 0
+  #bodiless = 0
+
+  get length(): number {
+    return this.#works.length
+  }
+
+  get isFull(): boolean {
+    return this.#works.length >= WINDOW || this.#bytes >= LANE_BYTES_MAX
+  }
+
+  /** So far down that more are taken from PostgreSQL: the next come while these go. */
+  get isLow(): boolean {
+    return this.#works.length < WINDOW / 2 && this.#bytes < LANE_BYTES_MAX / 2
+  }
+
+  /** How many lack their body. */
+  get bodiless(): number {
+    return this.#bodiless
+  }
+
+  get first(): Work | undefined {
+    return this.#works[0]
+  }
+
+  [Symbol.iterator](): Iterator<Work> {
+    return this.#works[Symbol.iterator]()
+  }
+
+  push(work: Work): void {
+    this.#works.push(work)
+    this.#bytes += work.bytes
+    if (work.body === null) this.#bodiless++
+  }
+
+  /** Gives a work its large body and the room for it. False when the work has left. */
+  fill(work: Work, body: Buffer, room: readonly Share[]): boolean {
+    if (!this.#works.includes(work)) return false
+    work.body = body
+    work.largeBodyRoom = room
+    this.#bodiless--
+    return true
+  }
+
+  /** Takes the first out, to be sent. */
+  shift(): Work | undefined {
+    const work = this.#works.shift()
+    if (work !== undefined) this.#forget(work)
+    return work
+  }
+
+  /** Takes out, not to be sent, those that `isSo` names: all unless told. */
+  drop(isSo: (work: Work, place: number) => boolean = () => true): Work[] {
+    const kept: Work[] = []
+    const dropped: Work[] = []
+    for (const [place, work] of this.#works.entries()) {
+      if (isSo(work, place)) dropped.push(work)
+      else kept.push(work)
+    }
+    this.#works = kept
+    for (const work of dropped) {
+      this.#forget(work)
+      dropLargeBody(work)
+    }
+    return dropped
+  }
+
+  #forget(work: Work): void {
+    this.#bytes -= work.bytes
+    if (work.body === null) this.#bodiless--
+  }
+}

@@ -1,0 +1,200 @@
+import { Kysely, PostgresDialect, sql, type CompiledQuery } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { openPool, type Pool } from '../../core/db/db.ts'
+import { listDeliveries, type DeliveryPage } from '../../core/db/delivery-lists.ts'
+import type { DeliveryFilter } from '../../core/db/delivery-strands.ts'
+import { listEvents, type EventFilter } from '../../core/db/events.ts'
+import type { Tables } from '../../core/db/tables.ts'
+import { furnish, uuid, type Furniture } from '../seed.ts'
+import { startWorld, type World } from '../world.ts'
+
+/** Stored since the server last looked at its tables: it knows nothing of them. */
+const STORED = 30_000
+
+/** Every so many of them are of the other source, destination and connection. */
+const RARE = 10_000
+
+const READ_ROWS = 1_000
+
+/** The rows a way is chosen by and those of the page itself come to it. */
+const READ_MAX = 2 * READ_ROWS
+
+let world: World
+let pool: Pool
+let common: Furniture
+let rare: Furniture
+
+beforeAll(async () => {
+  world = await startWorld()
+  pool = openPool({ url: world.databaseUrl, max: 1, log: world.deps.log, planning: 'lists' })
+  common = await furnish(world, 'common')
+  rare = await furnish(world, 'rare')
+  const idOf = (parent: 'source' | 'destination' | 'connection', prefix: 'src' | 'dst' | 'con') =>
+    sql`case when n % ${sql.lit(RARE)} = 0 then ${uuid(prefix, rare[`${parent}Id`])}::uuid
+      else ${uuid(prefix, common[`${parent}Id`])}::uuid end`
+  await sql`
+    create table stored as
+    select uuidv7(interval '-1 hour' + n * interval '10 ms') as id, ${uuid('prj', world.projectId)}::uuid as project_id,
+      ${uuid('org', world.organisationId)}::uuid as organisation_id, ${idOf('source', 'src')} as source_id,
+      ${idOf('destination', 'dst')} as destination_id, ${idOf('connection', 'con')} as connection_id,
+      case when n % 3 = 0 then 'pending' when n % 100 = 1 then 'cancelled' else 'failed' end as status,
+      case when n % 2 = 0 then 'bad_response' else 'timeout' end as error,
+      case when n % 2 = 0 then 500 end as response
+    from generate_series(1, ${STORED}::int) as n`.execute(world.db)
+  await sql`
+    insert into event (class, id, organisation_id, project_id, source_id, status, verified_with, method, path, query,
+      headers, size_bytes, is_binary, remote_ip, raw, verified_us, matched_us)
+    select 90, id, organisation_id, project_id, source_id, 'rejected', 'none', 'POST', '', '', '[]', 2, false, '', '{}', 1, 1
+    from stored`.execute(world.db)
+  await sql`
+    insert into delivery (class, id, event_id, connection_id, destination_id, source_id, project_id, status, trigger,
+      max_attempts, last_error_code, last_response_status)
+    select 90, id, id, connection_id, destination_id, source_id, project_id, status, 'ingest', 8, error, response
+    from stored`.execute(world.db)
+  await sql`
+    insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+      partition, status, attempt_trigger, next_at, error_code, response_status)
+    select id, 90, organisation_id, project_id, destination_id, connection_id, source_id, 0, status, 'automatic',
+      now() + interval '1 day', error, response
+    from stored where status = 'pending'`.execute(world.db)
+  await sql`
+    insert into delivery_failed (delivery_id, class, project_id, destination_id, connection_id, source_id, status, error_code,
+      response_status)
+    select id, 90, project_id, destination_id, connection_id, source_id, status, error, response
+    from stored where status <> 'pending'`.execute(world.db)
+}, 60_000)
+afterAll(async () => {
+  await pool.end()
+  await world[Symbol.asyncDispose]()
+})
+
+const Node = z.looseObject({
+  'Actual Rows': z.number(),
+  'Actual Loops': z.number(),
+  'Rows Removed by Filter': z.number().default(0),
+  get Plans() {
+    return z.array(Node).default([])
+  },
+})
+const Explained = z.tuple([z.object({ 'QUERY PLAN': z.tuple([z.object({ Plan: Node })]) })])
+
+/** Rows that the scans of a plan take from their tables. */
+function rowsRead(node: z.infer<typeof Node>): number {
+  const inner = node.Plans.map(rowsRead)
+  if (inner.length > 0) return inner.reduce((sum, rows) => sum + rows, 0)
+  return node['Actual Loops'] * (node['Actual Rows'] + node['Rows Removed by Filter'])
+}
+
+/** What each statement of a list reads. */
+async function readBy(list: (db: Kysely<Tables>) => Promise<unknown>): Promise<number[]> {
+  const caught: CompiledQuery[] = []
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    log: (event) => {
+      caught.push(event.query)
+    },
+  })
+  await list(db)
+  const read: number[] = []
+  for (const { sql: text, parameters } of caught) {
+    const { rows } = await pool.query(`explain (analyze, format json) ${text}`, [...parameters])
+    read.push(rowsRead(Explained.parse(rows)[0]['QUERY PLAN'][0].Plan))
+  }
+  return read
+}
+
+function parentsOf({ sourceId, destinationId, connectionId }: Furniture) {
+  return {
+    sourceId: uuid('src', sourceId),
+    destinationId: uuid('dst', destinationId),
+    connectionId: uuid('con', connectionId),
+  }
+}
+
+const NO_FILTER = {
+  status: undefined,
+  eventId: undefined,
+  connectionId: undefined,
+  destinationId: undefined,
+  sourceId: undefined,
+  errorCode: undefined,
+  responseStatus: undefined,
+  responseClass: undefined,
+  fromId: undefined,
+  untilId: undefined,
+}
+
+test('no list of deliveries reads more than its share, whatever the filter and however little is known of the tables', async () => {
+  const of = { common: parentsOf(common), rare: parentsOf(rare) }
+  const filters: Partial<DeliveryFilter>[] = [
+    {},
+    { status: 'succeeded' },
+    { status: 'cancelled' },
+    { status: 'cancelled', errorCode: 'bad_response' },
+    { status: 'cancelled', responseClass: 5 },
+    { errorCode: 'dns_error' },
+    { errorCode: 'timeout', responseStatus: 500 },
+    { responseStatus: 204 },
+    ...[of.common, of.rare].flatMap(({ sourceId, destinationId, connectionId }) => [
+      { sourceId },
+      { destinationId },
+      { connectionId },
+      { destinationId, status: 'succeeded' },
+      { destinationId, status: 'throttled' },
+      { destinationId, status: 'failed', errorCode: 'timeout' },
+      { sourceId, status: 'pending' },
+      { connectionId, errorCode: 'timeout', responseClass: 5 },
+    ]),
+    { sourceId: of.rare.sourceId, destinationId: of.common.destinationId },
+    { sourceId: of.common.sourceId, destinationId: of.rare.destinationId, status: 'failed' },
+  ]
+  const orders: Pick<DeliveryPage, 'sortBy' | 'sortDir'>[] = [
+    { sortBy: 'createdAt', sortDir: 'desc' },
+    { sortBy: 'createdAt', sortDir: 'asc' },
+    { sortBy: 'nextAttemptAt', sortDir: 'asc' },
+  ]
+  const projectId = uuid('prj', world.projectId)
+  for (const filter of filters) {
+    for (const order of orders) {
+      if (order.sortBy === 'nextAttemptAt' && filter.status !== 'pending') continue
+      const page = { limit: 20, after: undefined, nowMs: world.clock.now(), readRows: READ_ROWS }
+      const read = await readBy((db) =>
+        listDeliveries(db, { ...NO_FILTER, projectId, ...filter }, { ...order, ...page }),
+      )
+      expect(Math.max(...read), JSON.stringify({ ...filter, ...order })).toBeLessThan(READ_MAX)
+    }
+  }
+}, 120_000)
+
+test('no list of events reads more than its share', async () => {
+  const of = { common: parentsOf(common), rare: parentsOf(rare) }
+  const filters: Partial<EventFilter>[] = [
+    {},
+    { status: 'received' },
+    { status: 'rejected' },
+    { status: 'pending' },
+    { sourceId: of.rare.sourceId },
+    { sourceId: of.rare.sourceId, status: 'rejected' },
+    { sourceId: of.common.sourceId, status: 'received' },
+    { sourceId: of.common.sourceId, status: 'unmatched' },
+  ]
+  for (const filter of filters) {
+    for (const sortDir of ['asc', 'desc'] as const) {
+      const whole: EventFilter = {
+        projectId: uuid('prj', world.projectId),
+        sourceId: undefined,
+        status: undefined,
+        fromId: undefined,
+        untilId: undefined,
+        afterId: undefined,
+        ...filter,
+        sortDir,
+      }
+      const page = { limit: 20, nowMs: world.clock.now(), readRows: READ_ROWS }
+      const read = await readBy((db) => listEvents(db, whole, page))
+      expect(Math.max(...read), JSON.stringify({ ...filter, sortDir })).toBeLessThan(READ_MAX)
+    }
+  }
+}, 60_000)

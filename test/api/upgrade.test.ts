@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { expect, inject, test } from 'vitest'
+
+import { openDb, openPool, type Db } from '../../core/db/db.ts'
+import { buildLateIndexes } from '../../core/db/late-indexes.ts'
+import { migrate } from '../../core/db/migrate.ts'
+import { MIGRATIONS } from '../../core/db/migrations/index.ts'
+import { ensureDay, ensurePartitions } from '../../core/db/partitions.ts'
+import { newId } from '../../core/ids.ts'
+import { furnish, seedDelivery } from '../seed.ts'
+import { startWorld } from '../world.ts'
+
+const DAY_MS = 86_400_000
+
+/** Every table below `delivery` that has no valid index by source. */
+async function without({ db }: { db: Db }): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select tree.relid::text as name from pg_partition_tree('delivery') tree
+    where not exists (
+      select from pg_index i where i.indrelid = tree.relid and i.indisvalid
+        and pg_get_indexdef(i.indexrelid) like '%btree (source_id, id)')
+    order by 1`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+test('an index made for the partitioned table alone comes to every partition, those made later included', async () => {
+  await using world = await startWorld()
+  expect(await without(world)).toEqual([])
+  const shop = await furnish(world, 'shop')
+  await seedDelivery(world, { ...shop, eventId: null })
+  await sql`drop index delivery_source`.execute(world.db)
+  await sql`create index delivery_source on only delivery (source_id, id)`.execute(world.db)
+  // As after a run that was killed half-way.
+  await sql`create index delivery_90_source on only delivery_90 (source_id, id)`.execute(world.db)
+  await sql`alter index delivery_source attach partition delivery_90_source`.execute(world.db)
+  expect(await without(world)).toEqual(
+    expect.arrayContaining(['delivery', 'delivery_90', 'delivery_97']),
+  )
+  await buildLateIndexes(world.db)
+  expect(await without(world)).toEqual([])
+  await buildLateIndexes(world.db)
+  await ensureDay(world.db, 30, world.clock.now() - 3 * DAY_MS)
+  await ensurePartitions(world.db, world.clock.now() + 20 * DAY_MS)
+  expect(await without(world)).toEqual([])
+})
+
+test('what failed and waits in a database of the first version is listed by all that it is listed by now', async () => {
+  await using world = await startWorld()
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/old_${newId(Date.now()).replaceAll('-', '')}`
+  const name = url.pathname.slice(1)
+  await world.pool.query(`create database ${name}`)
+  try {
+    await using db = openDb(openPool({ url: url.href, max: 2, log: world.deps.log }))
+    const [first = '', migration] = Object.entries(MIGRATIONS)[0] ?? []
+    if (migration === undefined) throw new Error('No migration')
+    const provider = { getMigrations: async () => ({ [first]: migration }) }
+    const { error } = await new Migrator({ db, provider }).migrateToLatest()
+    expect(error).toBeUndefined()
+    const project = await storeAsFirstVersion(db)
+    await migrate(db, Date.now())
+    for (const table of ['delivery_failed', 'delivery_waiting']) {
+      const { rows } = await sql`
+        select f.destination_id = d.destination_id and f.connection_id = d.connection_id
+          and f.source_id = d.source_id as is_whole, d.status
+        from ${sql.table(table)} f join delivery d on d.id = f.delivery_id
+        where f.project_id = ${project} order by 2`.execute(db)
+      const statuses = table === 'delivery_failed' ? ['cancelled', 'failed'] : ['pending']
+      expect(rows).toEqual(statuses.map((status) => ({ is_whole: true, status })))
+    }
+    expect(await without({ db })).toEqual([])
+  } finally {
+    await world.pool.query(`drop database ${name} with (force)`)
+  }
+})
+
+/** A failed, a cancelled and a waiting delivery, in the day of a class. Returns the project. */
+async function storeAsFirstVersion(db: Db): Promise<string> {
+  const organisation = newId(Date.now())
+  await sql`
+    insert into organisation (id, name, plan, retention_class, created_at, updated_at)
+    values (${organisation}, 'old', 'enterprise', 90, now(), now())`.execute(db)
+  await ensurePartitions(db, Date.now())
+  const project = newId(Date.now())
+  for (const status of ['failed', 'cancelled', 'pending']) {
+    const id = newId(Date.now())
+    await sql`
+      insert into delivery (class, id, connection_id, destination_id, source_id, project_id, status, trigger, max_attempts)
+      values (90, ${id}, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${project}, ${status}, 'ingest', 8)`.execute(
+      db,
+    )
+    if (status === 'failed') {
+      await sql`
+        insert into delivery_failed (delivery_id, class, project_id) values (${id}, 90, ${project})`.execute(
+        db,
+      )
+    }
+    if (status === 'pending') {
+      await sql`
+        insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
+          attempt_trigger)
+        select id, class, ${organisation}, project_id, destination_id, 0, status, 'initial'
+        from delivery where id = ${id}`.execute(db)
+    }
+  }
+  return project
+}

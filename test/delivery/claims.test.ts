@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { claimDue, claimParked, type Claimed } from '../../core/db/claims.ts'
+import { openPool } from '../../core/db/db.ts'
+import { findEventBody } from '../../core/db/event-bodies.ts'
+import { holdPartitions, type Hold } from '../../core/db/partition-owners.ts'
+import { newId } from '../../core/ids.ts'
+import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../core/limits.ts'
+import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { startWorld, type World } from '../world.ts'
+
+/** Seeded rows wait in this partition. */
+const PARTITION = 0
+const HEADERS_BYTES = '[["Content-Type","application/json"]]'.length
+
+let world: World
+let hold: Hold
+/** As a worker's, with the ways of reading that grow with a table closed. */
+let pool: ReturnType<typeof openPool>
+beforeAll(async () => {
+  world = await startWorld()
+  pool = openPool({ url: world.databaseUrl, max: 2, log: world.deps.log, planning: 'lookups' })
+  const member = { name: 'test', processId: newId(world.clock.now()) }
+  const wish = { kept: [], wanted: [PARTITION], withExpired: true, withFormer: true }
+  const [taken] = await holdPartitions(pool, member, wish)
+  if (taken === undefined) throw new Error('The partition is not free')
+  hold = taken
+})
+afterAll(async () => {
+  await pool.end()
+  await world[Symbol.asyncDispose]()
+})
+
+let count = 0
+
+/** A destination with one waiting delivery for each body, oldest first; returns their ids. */
+async function waiting(bodies: readonly Buffer[], nextAt: Date | null) {
+  const furniture: Furniture = await furnish(world, `claims ${++count}`)
+  const ids: string[] = []
+  for (const [place, raw] of bodies.entries()) {
+    const eventId = await seedEvent(world, { ...furniture, raw })
+    const atMs = world.clock.now() + place
+    const seed = { ...furniture, eventId, status: 'pending', nextAt, atMs }
+    ids.push(uuid('dlv', await seedDelivery(world, seed)))
+  }
+  return { ids, destinationId: uuid('dst', furniture.destinationId) }
+}
+
+const claim = (limit: number) => {
+  const nowMs = world.clock.now()
+  return { nowMs, leaseUntilMs: nowMs + 15_000, limit, claimedBy: 'test' }
+}
+
+const ids = ({ deliveries }: Claimed): string[] => deliveries.map(({ deliveryId }) => deliveryId)
+
+test('a claim stops before its bodies are too much, and says that there is more', async () => {
+  const perClaim = Math.floor(CLAIM_BYTES_MAX / (MESSAGE_BODY_BYTES_MAX + HEADERS_BYTES))
+  const body = Buffer.alloc(MESSAGE_BODY_BYTES_MAX, 'x')
+  const parked = await waiting(Array<Buffer>(perClaim + 5).fill(body), null)
+  const from = { destinationId: parked.destinationId, hold }
+  const first = await claimParked(pool, from, claim(512))
+  expect(first.isAll).toBe(false)
+  expect(ids(first)).toEqual(parked.ids.slice(0, perClaim))
+  const bytes = first.deliveries.reduce((sum, one) => sum + one.bytes, 0)
+  expect(bytes).toBe(perClaim * (MESSAGE_BODY_BYTES_MAX + HEADERS_BYTES))
+  expect(first.deliveries.every((one) => one.body?.equals(body))).toBe(true)
+  const second = await claimParked(pool, from, claim(512))
+  expect(second.isAll).toBe(true)
+  expect(ids(second)).toEqual(parked.ids.slice(perClaim))
+  expect(await claimParked(pool, from, claim(512))).toEqual({ deliveries: [], isAll: true })
+})
+
+test('due rows are claimed within the same bytes, the most overdue first', async () => {
+  const perClaim = Math.floor(CLAIM_BYTES_MAX / (MESSAGE_BODY_BYTES_MAX + HEADERS_BYTES))
+  const body = Buffer.alloc(MESSAGE_BODY_BYTES_MAX, 'y')
+  const early = new Date(world.clock.now() - 60_000)
+  const late = await waiting(Array<Buffer>(3).fill(body), new Date(early.getTime() + 1_000))
+  const due = await waiting(Array<Buffer>(perClaim).fill(body), early)
+  const first = await claimDue(pool, [hold], claim(256))
+  expect(first.isAll).toBe(false)
+  expect(ids(first)).toEqual(due.ids)
+  const second = await claimDue(pool, [hold], claim(256))
+  expect(second.isAll).toBe(true)
+  expect(ids(second)).toEqual(late.ids)
+})
+
+test('a claim that is full by its rows says that there is more', async () => {
+  const parked = await waiting(Array<Buffer>(3).fill(Buffer.from('{}')), null)
+  const from = { destinationId: parked.destinationId, hold }
+  expect(await claimParked(pool, from, claim(2))).toMatchObject({ isAll: false })
+  expect(await claimParked(pool, from, claim(2))).toMatchObject({ isAll: true })
+})
+
+test('a larger body stays behind, to be read on its own', async () => {
+  const large = Buffer.alloc(MESSAGE_BODY_BYTES_MAX + 1, 'z')
+  const parked = await waiting([large, Buffer.from('{}'), Buffer.alloc(0)], null)
+  const from = { destinationId: parked.destinationId, hold }
+  const { deliveries } = await claimParked(pool, from, claim(512))
+  expect(deliveries.map(({ body }) => body?.toString())).toEqual([undefined, '{}', ''])
+  expect(deliveries.map(({ bytes }) => bytes - HEADERS_BYTES)).toEqual([0, 2, 0])
+  const [first] = deliveries
+  const { class: eventClass, eventId } = first ?? { class: 0, eventId: null }
+  expect(await findEventBody(pool, eventClass, eventId ?? '')).toEqual(large)
+  expect(await findEventBody(pool, 3, eventId ?? '')).toBeUndefined()
+})
+
+test('a claim without the hold of its partition takes nothing', async () => {
+  const parked = await waiting([Buffer.from('{}')], null)
+  const lost = { ...hold, epoch: hold.epoch - 1 }
+  const from = { destinationId: parked.destinationId, hold: lost }
+  expect(await claimParked(pool, from, claim(512))).toEqual({ deliveries: [], isAll: true })
+})

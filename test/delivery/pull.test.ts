@@ -1,0 +1,175 @@
+import { jetstream } from '@nats-io/jetstream'
+import { pino } from 'pino'
+import { expect, inject, test } from 'vitest'
+
+import { openPool } from '../../core/db/db.ts'
+import { newId } from '../../core/ids.ts'
+import { LEASE_MS, PULL_BYTES_MAX } from '../../core/limits.ts'
+import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/delivery-message.ts'
+import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
+import { ensureDeliveryConsumer, ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
+import { connectedMs, openNats } from '../../core/stream/nats.ts'
+import { deliverySubject } from '../../core/stream/subjects.ts'
+import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
+import { Consumption } from '../../dataplane/worker/consume.ts'
+import { openResults } from '../../dataplane/worker/results.ts'
+import type { Work } from '../../dataplane/worker/work.ts'
+import { eventually } from '../relay.ts'
+import { scratch, startTestNats } from '../servers.ts'
+
+const PARTITION = 5
+
+const log = pino({ level: 'silent' })
+
+/** A NATS server with the delivery stream, and how to publish to one of its partitions. */
+async function openStream(stack: AsyncDisposableStack) {
+  const directory = stack.use(scratch())
+  const server = await startTestNats(directory.path)
+  stack.defer(async () => await server.stop())
+  const nats = await openNats(server.url, 'test', log)
+  stack.defer(async () => await nats.close())
+  const manager = await ensureDeliveryStream(nats)
+  const publish = async (all: readonly Uint8Array[]): Promise<void> => {
+    const js = jetstream(nats)
+    await Promise.all(all.map((data) => js.publish(deliverySubject(PARTITION), data)))
+  }
+  return { nats, manager, publish }
+}
+
+/** A pull of one partition, which asks as long as it may. */
+async function openPull(stack: AsyncDisposableStack) {
+  const { nats, manager, publish } = await openStream(stack)
+  const taken: StreamMessage[] = []
+  const state = { mayAsk: true }
+  const pull: DeliveryPull = new DeliveryPull({
+    nats,
+    partition: PARTITION,
+    ahead: () => 256,
+    mayAsk: () => state.mayAsk,
+    take: (message) => taken.push(message),
+    onMissing: () => {
+      void ensureDeliveryConsumer(manager, PARTITION).then(() => pull.resume())
+    },
+  })
+  stack.defer(async () => await pull.stop())
+  return {
+    pull,
+    state,
+    taken,
+    publish: async (bytes: number, count: number) =>
+      await publish(Array.from({ length: count }, () => new Uint8Array(bytes))),
+  }
+}
+
+const bytesOf = (taken: readonly StreamMessage[]): number =>
+  taken.reduce((sum, { data }) => sum + data.length, 0)
+
+test('a partition asks for no more bytes at once than its part, and for the rest later', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { pull, state, taken, publish } = await openPull(stack)
+  await publish(1_000, 1)
+  await eventually(() => expect(taken).toHaveLength(1))
+  // What was asked for before still comes: that much and no more.
+  state.mayAsk = false
+  await publish(64_000, 40)
+  await eventually(() => expect(bytesOf(taken)).toBeGreaterThan(PULL_BYTES_MAX / 2))
+  await publish(1_000, 1)
+  expect(bytesOf(taken)).toBeLessThanOrEqual(PULL_BYTES_MAX)
+  state.mayAsk = true
+  await eventually(() => {
+    pull.look()
+    expect(taken).toHaveLength(42)
+  })
+})
+
+test('a message larger than that part, which is none of ours, does not stand in the way', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { pull, taken, publish } = await openPull(stack)
+  await publish(PULL_BYTES_MAX + 100_000, 2)
+  await publish(1_000, 3)
+  await eventually(() => {
+    pull.look()
+    expect(taken.map(({ data }) => data.length)).toEqual([
+      PULL_BYTES_MAX + 100_000,
+      PULL_BYTES_MAX + 100_000,
+      1_000,
+      1_000,
+      1_000,
+    ])
+  })
+})
+
+const NOW = Date.now()
+const clock = { now: () => NOW }
+
+/** A delivery as ingest publishes it, with a body of that size. */
+function delivery(bodyBytes: number): Buffer {
+  const event = encodeEvent(
+    {
+      id: newId(NOW),
+      class: 90,
+      organisationId: newId(NOW),
+      projectId: newId(NOW),
+      sourceId: newId(NOW),
+      sourceName: 'test',
+      verifiedWith: 'none',
+      remoteIp: '192.0.2.7',
+      headers: '[]',
+    },
+    Buffer.alloc(bodyBytes, 'x'),
+  )
+  return encodeDelivery(event, {
+    id: newId(NOW),
+    connectionId: newId(NOW),
+    destinationId: newId(NOW),
+    partition: PARTITION,
+    maxAttempts: 8,
+    leaseUntilMs: NOW + LEASE_MS,
+  })
+}
+
+test('a worker asks for messages as long as there is room for them, and again when they are done', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { nats, manager, publish } = await openStream(stack)
+  const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
+  stack.defer(async () => await pool.end())
+  const max = 4 * PULL_BYTES_MAX
+  const memory = new ByteBudget(max)
+  const hold = { partition: PARTITION, epoch: 1 }
+  const inHand: Work[] = []
+  const consumption = new Consumption({
+    nats,
+    manager,
+    clock,
+    log,
+    results: openResults({ pool, clock, log }),
+    memory,
+    held: () => inHand.length,
+    holdOf: () => hold,
+    admit: (work) => inHand.push(work),
+  })
+  stack.defer(async () => await consumption.stopAll())
+  // A message older than the connection would be claimed in PostgreSQL first.
+  await eventually(() => expect(connectedMs(nats)).toBeGreaterThan(2_000))
+  const packs = Array.from({ length: 60 }, () => [delivery(60_000), delivery(60_000)])
+  const count = packs.flat().length
+  await publish(packs.map(packDeliveries))
+  const done = new Set<string>()
+  while (done.size < count) {
+    await eventually(async () => {
+      await consumption.look([hold])
+      expect(memory.hasRoom && done.size + inHand.length < count).toBe(false)
+    })
+    // What was asked for before still comes, and nothing more.
+    for (let n = 0; n < 10; n++) {
+      await consumption.look([hold])
+      await nats.flush()
+    }
+    expect(memory.held).toBeLessThanOrEqual(max + 2 * PULL_BYTES_MAX)
+    for (const work of inHand.splice(0)) {
+      done.add(work.deliveryId)
+      work.settle()
+    }
+    expect(memory.held).toBe(0)
+  }
+})

@@ -1,0 +1,87 @@
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { SPOOL_STREAM } from '../../core/stream/subjects.ts'
+import { startNatsCluster, type NatsCluster } from '../nats-cluster.ts'
+import { scratch, startTestPostgres } from '../servers.ts'
+import { accountOf, printAccount } from './account.ts'
+import { startLoad } from './load.ts'
+import { startRelay, type Relay } from './relay.ts'
+import { missing, openRoute } from './route.ts'
+import { until } from './until.ts'
+
+const PER_SECOND = 40
+const BEFORE = 2 * PER_SECOND
+const AWAY = 12 * PER_SECOND
+const READY_MS = 60_000
+const BACK_MS = 60_000
+const REPLICAS = 3
+/** No request repeats another: that it does is what a second try of the same one could look like. */
+const KEYED = { idempotencyKeys: ['body.number'] }
+
+/** Three servers that hold the spool together, as an installation has it, and a PostgreSQL that is stopped. */
+const stack = new AsyncDisposableStack()
+let servers = ''
+let cluster: NatsCluster
+let manager: JetStreamManager
+let relay: Relay
+beforeAll(async () => {
+  servers = stack.use(scratch()).path
+  const postgres = await startTestPostgres(servers)
+  stack.defer(async () => await (await startTestPostgres(servers)).stop())
+  cluster = stack.use(await startNatsCluster(servers, REPLICAS))
+  const [first] = cluster.nodes
+  const nats = await connect({
+    servers: cluster.nodes.map(({ url }) => url),
+    maxReconnectAttempts: -1,
+    waitOnFirstConnect: true,
+  })
+  stack.defer(async () => await nats.close())
+  manager = await jetstreamManager(nats, { checkAPI: false })
+  await until(
+    'the cluster works',
+    async () => (await manager.getAccountInfo()).streams === 0,
+    READY_MS,
+  )
+  const env = {
+    DATABASE_URL: postgres.url,
+    NATS_URL: first?.url ?? '',
+    SPOOL_REPLICAS: String(REPLICAS),
+  }
+  relay = stack.use(await startRelay(env))
+}, 180_000)
+afterAll(async () => await stack.disposeAsync())
+
+test('without PostgreSQL a spool of three copies outlives the server that leads it, and loses nothing', async () => {
+  await using route = await openRoute(relay, 'spooled thrice', { source: KEYED })
+  await until('the spool has its copies', async () => (await copies()) === REPLICAS, READY_MS)
+  await using load = startLoad({ ...route, perSecond: PER_SECOND })
+  await load.reached(BEFORE)
+  await (await startTestPostgres(servers)).stop()
+  await load.reached(BEFORE + AWAY / 4)
+  const { cluster: group } = await manager.streams.info(SPOOL_STREAM)
+  const leader = cluster.nodes.find(({ name }) => name === group?.leader)
+  process.kill(leader?.pid() ?? 0, 'SIGKILL')
+  await load.reached(BEFORE + AWAY)
+  const sent = await load.stop()
+  await startTestPostgres(servers)
+  await leader?.start()
+  const numbers = new Set(sent.map(({ number }) => number))
+  const { arrivals } = route.destination
+  const areAll = (): boolean => numbers.isSubsetOf(new Set(arrivals.keys()))
+  await until('all arrive', areAll, BACK_MS).catch(() => {})
+  printAccount('the leader of the spool killed', accountOf(sent, arrivals))
+  const slowestMs = Math.max(...sent.map((one) => one.answeredAtMs - one.sentAtMs))
+  process.stdout.write(`the slowest answer came after ${Math.round(slowestMs)} ms\n`)
+  expect(sent.filter(({ answer }) => answer.kind !== 'accepted')).toEqual([])
+  expect(areAll()).toBe(true)
+  expect([...arrivals.values()].filter((same) => same.length > 1)).toEqual([])
+  expect(await missing(relay, sent)).toEqual([])
+}, 180_000)
+
+/** Of the spool, those that have all of it. */
+async function copies(): Promise<number> {
+  const { cluster: group } = await manager.streams.info(SPOOL_STREAM)
+  return 1 + (group?.replicas ?? []).filter(({ current }) => current).length
+}

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+import { findNatsBinary } from '../standalone/nats-binary.ts'
+import { isAlive } from '../standalone/os-process.ts'
+import { freePort } from '../standalone/ports.ts'
+import { end, spawnServer } from '../standalone/server.ts'
+
+const STOP_MS = 2_000
+
+/** One of the servers; it may be killed, and started again with what it held. */
+interface NatsNode {
+  name: string
+  url: string
+  pid(): number
+  start(): Promise<void>
+}
+
+/** Servers on loopback that hold their streams together. Disposing of it stops them. */
+export interface NatsCluster extends AsyncDisposable {
+  nodes: readonly NatsNode[]
+}
+
+/** Of so many servers as JetStream copies a stream to: one can be missing of three. */
+export async function startNatsCluster(directory: string, size = 3): Promise<NatsCluster> {
+  const { XDG_CACHE_HOME, NATS_SERVER_BIN, PATH } = process.env
+  const { file } = await findNatsBinary({
+    cache: join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'postern', 'bin'),
+    chosen: NATS_SERVER_BIN,
+    path: PATH ?? '',
+    say: () => {},
+  })
+  const ports = await Promise.all(Array.from({ length: 2 * size }, freePort))
+  const routes = ports.slice(size).map((port) => `nats://127.0.0.1:${port}`)
+  await using stack = new AsyncDisposableStack()
+  const nodes = Array.from({ length: size }, (_, index): NatsNode => {
+    const name = `node-${index}`
+    const place = join(directory, name)
+    mkdirSync(place, { recursive: true })
+    const config = join(place, 'nats.conf')
+    writeFileSync(
+      config,
+      `
+server_name: ${name}
+listen: "127.0.0.1:${ports[index]}"
+max_payload: 8MB
+jetstream { store_dir: "${place}", max_file_store: 8GB }
+cluster { name: together, listen: "127.0.0.1:${ports[size + index]}", routes: [${routes.map((route) => `"${route}"`).join(', ')}] }
+`,
+    )
+    let pid = 0
+    stack.defer(async () => {
+      if (isAlive(pid)) await end(pid, ['SIGTERM', 'SIGKILL'], STOP_MS)
+    })
+    const start = async (): Promise<void> => {
+      const env = { PATH: PATH ?? '' }
+      const log = join(place, 'nats.log')
+      const child = await spawnServer({
+        file,
+        args: ['-c', config],
+        log,
+        options: { cwd: '/', env },
+      })
+      pid = child.pid ?? 0
+    }
+    return { name, url: `nats://127.0.0.1:${ports[index]}`, pid: () => pid, start }
+  })
+  for (const node of nodes) await node.start()
+  const owned = stack.move()
+  return { nodes, [Symbol.asyncDispose]: async () => await owned.disposeAsync() }
+}
