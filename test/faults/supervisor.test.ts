@@ -8,7 +8,7 @@ import { openRoute } from './route.ts'
 import { settle } from './settle.ts'
 
 const PER_SECOND = 1_000
-const BACK_MS = 30_000
+const BACK_MS = 60_000
 /** Roles end in order unless a busy machine lets them take too long: then what was under way is sent again. */
 const DUPLICATES_MAX = 10 + DESTINATION_CONCURRENCY_DEFAULT
 
