@@ -1,5 +1,5 @@
 import type { Db } from '../core/db/db.ts'
-import { changeHorizon, changesSince } from '../core/db/processes.ts'
+import { changeHorizon, changesSince, type ChangedRow } from '../core/db/processes.ts'
 import type { Logger } from '../core/log.ts'
 import { followNotices, type ConfigChange } from '../core/stream/config-changes.ts'
 import type { NatsConnection } from '../core/stream/nats.ts'
@@ -27,15 +27,20 @@ export async function followConfig(
 ): Promise<{ done: Promise<void> }> {
   const { db, nats, log, signal } = deps
   void followNotices(nats, deps.processId, forget)
-  let since = await changeHorizon(db)
-  // A long transaction of anybody's keeps the horizon where it is: what was told above it is not told again.
-  let told = new Set<string>()
+  const before = await changesSince(db, await changeHorizon(db))
+  let since = before.horizon
+  // A long transaction of anybody's keeps the horizon where it is: what is known above it is not told again.
+  let known = idsOf(before.changes)
   const done = every(POLL_MS, { signal, log, name: 'configuration' }, async () => {
     const { horizon, changes } = await changesSince(db, since)
-    const fresh = changes.filter(({ changeId }) => !told.has(changeId))
+    const fresh = changes.filter(({ changeId }) => !known.has(changeId))
     if (fresh.length > 0) await forget(fresh)
     since = horizon
-    told = new Set(changes.map(({ changeId }) => changeId))
+    known = idsOf(changes)
   })
   return { done }
+}
+
+function idsOf(changes: readonly ChangedRow[]): Set<string> {
+  return new Set(changes.map(({ changeId }) => changeId))
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { LEASE_MS } from '../../core/limits.ts'
 import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/delivery-message.ts'
@@ -10,6 +10,13 @@ import { startWorld } from '../world.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000
+
+/** Everything included; a test that starts its worker later has a relay of its own. */
+let running: Relay
+beforeAll(async () => {
+  running = await startRelay()
+})
+afterAll(async () => await running[Symbol.asyncDispose]())
 
 async function cancel(relay: Relay, id: string): Promise<Resource> {
   const path = `/v1/deliveries/${id}/cancel`
@@ -73,7 +80,7 @@ function gate(): { respond: Respond; open: () => void } {
 }
 
 test('one parked by pacing is cancelled and never sent', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { source, endpoint } = await relay.route({
     destination: { rateLimit: 1, rateLimitPeriod: 'hour' },
   })
@@ -91,7 +98,7 @@ test('one parked by pacing is cancelled and never sent', async () => {
 })
 
 test('one that waits for its destination to be enabled is cancelled and never sent', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { source, destination, endpoint } = await relay.route({ destination: { isEnabled: false } })
   const ids = [await relay.accept(source), await relay.accept(source)]
   for (const id of ids) await relay.reaches(id, { lastError: 'destination_disabled' })
@@ -104,7 +111,7 @@ test('one that waits for its destination to be enabled is cancelled and never se
 })
 
 test('a retry that waits for its time is cancelled and never sent', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { source, endpoint } = await relay.route({ respond: says(500) })
   const eventId = await relay.accept(source)
   await relay.reaches(eventId, { status: 'pending', attemptCount: 1 })
@@ -119,7 +126,7 @@ test('a retry that waits for its time is cancelled and never sent', async () => 
 })
 
 test('one whose destination is busy, and a sibling that waits with it, are cancelled and never sent', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { source, endpoint } = await relay.route({ respond: says(503 - 1) })
   const busy = await relay.accept(source)
   await relay.reaches(busy, { status: 'throttled', throttledReason: 'destination_busy' })
@@ -133,7 +140,7 @@ test('one whose destination is busy, and a sibling that waits with it, are cance
 })
 
 test('fresh ones behind a full lane are cancelled and never sent, what is in flight is 409', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { respond, open } = gate()
   const { source, endpoint } = await relay.route({ destination: { maxConcurrency: 1 }, respond })
   const sent: string[] = []
@@ -157,7 +164,7 @@ test('fresh ones behind a full lane are cancelled and never sent, what is in fli
 })
 
 test('those taken back from PostgreSQL into a full lane are cancelled and never sent', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { respond, open } = gate()
   const { source, destination, endpoint } = await relay.route({
     destination: { maxConcurrency: 1, isEnabled: false },
@@ -230,7 +237,7 @@ async function storeUnpublished(
 }
 
 test('a message that reaches the worker after the cancellation is not sent', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const route = await relay.route()
   const gone = await storeUnpublished(relay, route)
   const kept = await storeUnpublished(relay, route)
@@ -245,7 +252,7 @@ test('a message that reaches the worker after the cancellation is not sent', asy
 })
 
 test('under load each delivery is either cancelled or sent, never both', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { source, endpoint } = await relay.route({
     destination: { maxConcurrency: 4 },
     respond: (response) => {
@@ -272,7 +279,7 @@ test('under load each delivery is either cancelled or sent, never both', async (
 })
 
 test('a cancelled delivery can be retried, at once', async () => {
-  await using relay = await startRelay()
+  const relay = running
   const { respond, open } = gate()
   const { source, endpoint } = await relay.route({ destination: { maxConcurrency: 1 }, respond })
   await relay.accept(source)
@@ -368,7 +375,7 @@ test.each(DELETIONS)(
 test.each(DELETIONS)(
   'first messages of a deleted %s in a lane are cancelled, not sent',
   async (_what, path) => {
-    await using relay = await startRelay()
+    const relay = running
     const { respond, open } = gate()
     const route = await relay.route({ destination: { maxConcurrency: 1 }, respond })
     const ids: string[] = []
@@ -388,7 +395,7 @@ test.each(DELETIONS)(
 test.each(DELETIONS)(
   'a message that comes after its %s was deleted is cancelled, not sent',
   async (_what, path) => {
-    await using relay = await startRelay()
+    const relay = running
     const route = await relay.route()
     await relay.reaches(await relay.accept(route.source), { status: 'succeeded' })
     const { id, publish } = await storeUnpublished(relay, route)

@@ -242,10 +242,10 @@ test('exactly what is past retention is purged, whatever its age, plan, class an
   expect(rows[0].relname >= `event_3_${oldest}`).toBe(true)
 }, 90_000)
 
-/** As the housekeeper has made them, day by day. */
+/** As the housekeeper has made them day by day; each call makes the days from the one before to three ahead. */
 async function makeDaysSince(daysAgo: number): Promise<void> {
-  for (let ago = daysAgo; ago >= 0; ago--) {
-    await ensurePartitions(world.db, world.clock.now() - ago * DAY_MS)
+  for (let ago = daysAgo; ago > -4; ago -= 4) {
+    await ensurePartitions(world.db, world.clock.now() - Math.max(ago, 0) * DAY_MS)
   }
 }
 

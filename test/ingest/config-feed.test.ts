@@ -15,12 +15,13 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 
 test('a change without a notice is heard once, also beside a transaction that stays open', async () => {
   const { db, nats } = world
-  const first = uuid('src', (await furnish(world, 'first')).sourceId)
-  const second = uuid('src', (await furnish(world, 'second')).sourceId)
   const client = new pg.Client({ connectionString: world.databaseUrl })
+  client.on('error', () => {})
   await client.connect()
   await client.query('begin')
   await client.query('create temporary table held as select 1')
+  const first = uuid('src', (await furnish(world, 'first')).sourceId)
+  const second = uuid('src', (await furnish(world, 'second')).sourceId)
   const stop = new AbortController()
   const heard: ConfigChange[] = []
   const feed = await followConfig(
