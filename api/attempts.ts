@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 
-import { attemptsOf, type Attempt as Row } from '../core/db/attempts.ts'
-import type { Delivery } from '../core/db/deliveries.ts'
-import { eventHeads } from '../core/db/events.ts'
-import { sourceNames } from '../core/db/sources.ts'
+import { sourceNames } from '../core/db/configuration/sources.ts'
+import { attemptsOf, type Attempt as Row } from '../core/db/deliveries/attempts.ts'
+import type { Delivery } from '../core/db/deliveries/deliveries.ts'
+import { eventHeads } from '../core/db/events/events.ts'
 import { deliveryHeaders, MASKED_VALUE } from '../core/delivery/headers.ts'
 import { encodeId } from '../core/ids.ts'
 import type { Deps } from './deps.ts'

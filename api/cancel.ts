@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { cancelHeldDeliveries } from '../core/actions/cancel-held.ts'
-import { findDelivery, type Delivery } from '../core/db/deliveries.ts'
-import type { Reach } from '../core/db/page.ts'
+import { findDelivery, type Delivery } from '../core/db/deliveries/deliveries.ts'
+import type { Reach } from '../core/db/lists/page.ts'
 import { refuse } from '../core/errors.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'

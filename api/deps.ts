@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client'
 
 import type { Clock } from '../core/clock.ts'
+import type { Ledger } from '../core/db/billing/ledger.ts'
 import type { Db } from '../core/db/db.ts'
-import type { Ledger } from '../core/db/ledger.ts'
 import type { Egress } from '../core/egress/egress.ts'
 import type { Logger } from '../core/log.ts'
 import type { Plans } from '../core/plans/plans.ts'

@@ -1,4 +1,4 @@
-import type { Destination } from '../core/db/destinations.ts'
+import type { Destination } from '../core/db/configuration/destinations.ts'
 import { MASKED_VALUE } from '../core/delivery/headers.ts'
 import { DEFAULT_RETRY_POLICY } from '../core/delivery/retry.ts'
 import { newSigningSecret } from '../core/delivery/signature.ts'

@@ -1,5 +1,5 @@
 import { timestamp } from '../core/clock.ts'
-import type { Destination } from '../core/db/destinations.ts'
+import type { Destination } from '../core/db/configuration/destinations.ts'
 import { newSigningSecret } from '../core/delivery/signature.ts'
 import { refuse } from '../core/errors.ts'
 import {

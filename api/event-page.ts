@@ -6,9 +6,9 @@ import {
   type EventFilter,
   type EventSummary,
   type EventPage as ListPage,
-} from '../core/db/events.ts'
+} from '../core/db/events/events.ts'
 import { settledBelow } from '../core/db/horizon.ts'
-import { cut, type Stretch } from '../core/db/strands.ts'
+import { cut, type Stretch } from '../core/db/lists/strands.ts'
 import { firstIdAt, timeOfId } from '../core/ids.ts'
 import { PAGE_READ_ROWS } from '../core/limits.ts'
 import type { Deps } from './deps.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { timestamp } from '../core/clock.ts'
-import type { EventFilter, EventSummary } from '../core/db/events.ts'
+import type { EventFilter, EventSummary } from '../core/db/events/events.ts'
+import { firstUnsettledId, namedEvents, searchEvents } from '../core/db/events/search.ts'
 import { settledBelow } from '../core/db/horizon.ts'
-import { firstUnsettledId, namedEvents, searchEvents } from '../core/db/search.ts'
 import { decodeId, firstIdAt, timeOfId } from '../core/ids.ts'
 import type { Deps } from './deps.ts'
 import { SETTLED_AFTER_MS, STORE_DELAY_MS, type EventPage } from './horizon.ts'

@@ -1,4 +1,4 @@
-import type { EventSummary } from '../core/db/events.ts'
+import type { EventSummary } from '../core/db/events/events.ts'
 
 export interface EventPage {
   events: EventSummary[]

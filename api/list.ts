@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import type { Page } from '../core/db/page.ts'
+import type { Page } from '../core/db/lists/page.ts'
 import { refuseField } from '../core/errors.ts'
 import { readCursor, writeCursor, type Binding } from './cursor.ts'
 import { Cursor, Limit, SortDir } from './fields.ts'

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { timestamp } from '../core/clock.ts'
-import { useApiKey, type KeyUse } from '../core/db/api-keys.ts'
-import type { Reach } from '../core/db/page.ts'
+import { useApiKey, type KeyUse } from '../core/db/configuration/api-keys.ts'
+import type { Reach } from '../core/db/lists/page.ts'
 import { refuse } from '../core/errors.ts'
 import { decodeId, encodeId } from '../core/ids.ts'
 import { parseApiKey } from '../core/keys/api-key.ts'

@@ -6,9 +6,9 @@ import {
   type ReplayRefusal,
 } from '../core/actions/replay.ts'
 import { timestamp } from '../core/clock.ts'
-import { findDelivery, type Delivery } from '../core/db/deliveries.ts'
-import { lockEvent, type Event } from '../core/db/events.ts'
-import { insertReplay } from '../core/db/replays.ts'
+import { findDelivery, type Delivery } from '../core/db/deliveries/deliveries.ts'
+import { lockEvent, type Event } from '../core/db/events/events.ts'
+import { insertReplay } from '../core/db/events/replays.ts'
 import { refuse } from '../core/errors.ts'
 import { encodeId } from '../core/ids.ts'
 import { WAITING_DUE } from '../core/stream/subjects.ts'

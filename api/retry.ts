@@ -1,6 +1,6 @@
 import { retryDeliveries, type RetryRefusal } from '../core/actions/retry.ts'
-import { findDelivery, type Delivery } from '../core/db/deliveries.ts'
-import type { Reach } from '../core/db/page.ts'
+import { findDelivery, type Delivery } from '../core/db/deliveries/deliveries.ts'
+import type { Reach } from '../core/db/lists/page.ts'
 import { refuse } from '../core/errors.ts'
 import { WAITING_DUE } from '../core/stream/subjects.ts'
 import { audit } from './change.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-import type { Reach } from '../core/db/page.ts'
+import type { Reach } from '../core/db/lists/page.ts'
 import type { Code } from '../core/errors.ts'
 import type { Need } from '../core/keys/permissions.ts'
 import type { Deps } from './deps.ts'

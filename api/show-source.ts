@@ -1,5 +1,5 @@
-import { readSecretUsage } from '../core/db/secret-usage.ts'
-import type { ActiveSource } from '../core/db/sources.ts'
+import { readSecretUsage } from '../core/db/configuration/secret-usage.ts'
+import type { ActiveSource } from '../core/db/configuration/sources.ts'
 import type { Deps } from './deps.ts'
 import { viewSource } from './shapes/source.ts'
 import { overlapEnd } from './source-rotation.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import type { Source } from '../core/db/sources.ts'
+import type { Source } from '../core/db/configuration/sources.ts'
 import { refuseField } from '../core/errors.ts'
 import { newMaskId } from '../core/keys/mask-id.ts'
 import { PAYLOAD_KB_DEFAULT } from '../core/limits.ts'

@@ -1,4 +1,4 @@
-import type { Source } from '../core/db/sources.ts'
+import type { Source } from '../core/db/configuration/sources.ts'
 import { refuse, refuseField } from '../core/errors.ts'
 import { newId } from '../core/ids.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'

@@ -1,23 +1,23 @@
 import { administerPlan } from '../core/billing/change-plan.ts'
 import { timestamp, type Clock } from '../core/clock.ts'
+import { writeAudit } from '../core/db/audit.ts'
+import type { Ledger } from '../core/db/billing/ledger.ts'
 import {
   findApiKey,
   insertApiKey,
   revokeApiKey,
   setPermissions,
   type ApiKey,
-} from '../core/db/api-keys.ts'
-import { writeAudit } from '../core/db/audit.ts'
-import type { Db } from '../core/db/db.ts'
-import type { Ledger } from '../core/db/ledger.ts'
+} from '../core/db/configuration/api-keys.ts'
 import {
   findOrganisation,
   insertOrganisation,
   lockOrganisation,
   type Organisation,
-} from '../core/db/organisations.ts'
+} from '../core/db/configuration/organisations.ts'
+import { findProject, insertProject } from '../core/db/configuration/projects.ts'
+import type { Db } from '../core/db/db.ts'
 import { ensurePartitions } from '../core/db/partitions.ts'
-import { findProject, insertProject } from '../core/db/projects.ts'
 import { refuse, refuseField } from '../core/errors.ts'
 import { encodeId, newId } from '../core/ids.ts'
 import { makeApiKey } from '../core/keys/api-key.ts'

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 
-import { findDelivery } from '../core/db/deliveries.ts'
-import { findDestination, type Destination } from '../core/db/destinations.ts'
-import { findOrganisation } from '../core/db/organisations.ts'
+import { findDestination, type Destination } from '../core/db/configuration/destinations.ts'
+import { findOrganisation } from '../core/db/configuration/organisations.ts'
+import { findDelivery } from '../core/db/deliveries/deliveries.ts'
 import { refuse, refuseField } from '../core/errors.ts'
 import { requestTest, type TestDelivery } from '../core/stream/test-deliveries.ts'
 import { attemptsWithHeaders } from './attempts.ts'

@@ -1,10 +1,10 @@
-import type { Db } from '../core/db/db.ts'
 import {
   findSource,
   SOURCE_NAME_TAKEN,
   updateSource,
   type ActiveSource,
-} from '../core/db/sources.ts'
+} from '../core/db/configuration/sources.ts'
+import type { Db } from '../core/db/db.ts'
 import { announceChanges } from '../core/stream/config-changes.ts'
 import { audit, transact, type Change } from './change.ts'
 import { refuseMissing } from './failure.ts'

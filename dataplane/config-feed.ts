@@ -1,5 +1,5 @@
 import type { Db } from '../core/db/db.ts'
-import { changeHorizon, changesSince, type ChangedRow } from '../core/db/processes.ts'
+import { changeHorizon, changesSince, type ChangedRow } from '../core/db/processes/processes.ts'
 import type { Logger } from '../core/log.ts'
 import { followNotices, type ConfigChange } from '../core/stream/config-changes.ts'
 import type { NatsConnection } from '../core/stream/nats.ts'

@@ -1,5 +1,5 @@
 import type { Settings } from '../../core/config.ts'
-import { listOrganisations } from '../../core/db/organisations.ts'
+import { listOrganisations } from '../../core/db/configuration/organisations.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { idArgument, UsageError, type OptionName, type Words } from './arguments.ts'
 

@@ -1,5 +1,5 @@
 import { timestamp } from '../../core/clock.ts'
-import { listApiKeys, type ApiKey } from '../../core/db/api-keys.ts'
+import { listApiKeys, type ApiKey } from '../../core/db/configuration/api-keys.ts'
 import { encodeId } from '../../core/ids.ts'
 import { Moment, Name } from '../fields.ts'
 import { moment } from '../shapes/delivery.ts'

@@ -1,5 +1,5 @@
 import { timestamp } from '../../core/clock.ts'
-import { listLedger, type LedgerEntry } from '../../core/db/ledger.ts'
+import { listLedger, type LedgerEntry } from '../../core/db/billing/ledger.ts'
 import { organisationArgument, type Command } from './command.ts'
 import { everyRow } from './every-row.ts'
 

@@ -1,7 +1,7 @@
 import { openClock } from '../../core/clock.ts'
 import { readSettings } from '../../core/config.ts'
+import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
-import { recordFacts } from '../../core/db/ledger.ts'
 import { openLog } from '../../core/log.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { databaseUrlOf, UsageError } from './arguments.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import { listOrganisations, type Organisation } from '../../core/db/organisations.ts'
+import { listOrganisations, type Organisation } from '../../core/db/configuration/organisations.ts'
 import { encodeId } from '../../core/ids.ts'
 import { EntitlementOverrides, PLAN_NAMES } from '../../core/plans/plans.ts'
 import { Name } from '../fields.ts'

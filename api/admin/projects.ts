@@ -1,4 +1,4 @@
-import { listProjects } from '../../core/db/projects.ts'
+import { listProjects } from '../../core/db/configuration/projects.ts'
 import { viewProject } from '../shapes/project.ts'
 import { organisationArgument, type Command, type Context } from './command.ts'
 import { everyRow } from './every-row.ts'

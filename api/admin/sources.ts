@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { setSourceRateLimit } from '../../core/db/sources.ts'
+import { setSourceRateLimit } from '../../core/db/configuration/sources.ts'
 import { refuseMissing } from '../failure.ts'
 import { idArgument, textArgument } from './arguments.ts'
 import type { Command } from './command.ts'

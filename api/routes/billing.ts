@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { readUsage } from '../../core/db/usage.ts'
+import { readUsage } from '../../core/db/billing/usage.ts'
 import { changeBilling } from '../billing.ts'
 import { standingFor } from '../grants.ts'
 import { route } from '../route.ts'

@@ -8,12 +8,12 @@ import {
   listConnections,
   updateConnection,
   type Connection as Row,
-} from '../../core/db/connections.ts'
+} from '../../core/db/configuration/connections.ts'
+import { findDestination } from '../../core/db/configuration/destinations.ts'
+import { findSource } from '../../core/db/configuration/sources.ts'
 import type { Db } from '../../core/db/db.ts'
-import { findDestination } from '../../core/db/destinations.ts'
-import type { Reach } from '../../core/db/page.ts'
-import { cancelWaiting } from '../../core/db/retries.ts'
-import { findSource } from '../../core/db/sources.ts'
+import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
+import type { Reach } from '../../core/db/lists/page.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import { withdrawDeleted } from '../../core/stream/withdrawals.ts'

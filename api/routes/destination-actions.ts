@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import { findDestination, updateDestination } from '../../core/db/destinations.ts'
+import { findDestination, updateDestination } from '../../core/db/configuration/destinations.ts'
 import { encodeId } from '../../core/ids.ts'
 import {
   OVERLAP_SECONDS_DEFAULT,

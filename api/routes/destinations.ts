@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { connectionsOf } from '../../core/db/connections.ts'
+import { connectionsOf } from '../../core/db/configuration/connections.ts'
 import {
   deleteDestination,
   DESTINATION_NAME_TAKEN,
@@ -9,8 +9,8 @@ import {
   listDestinations,
   updateDestination,
   type Destination as Row,
-} from '../../core/db/destinations.ts'
-import { cancelWaiting } from '../../core/db/retries.ts'
+} from '../../core/db/configuration/destinations.ts'
+import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-import { deliveriesOfEvent } from '../../core/db/deliveries.ts'
-import { findEvent, hasAnyEvent } from '../../core/db/events.ts'
+import { deliveriesOfEvent } from '../../core/db/deliveries/deliveries.ts'
+import { findEvent, hasAnyEvent } from '../../core/db/events/events.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
 import { readCursor, writeCursor } from '../cursor.ts'

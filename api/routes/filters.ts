@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-import { findEvent } from '../../core/db/events.ts'
-import type { Reach } from '../../core/db/page.ts'
+import { findEvent } from '../../core/db/events/events.ts'
+import type { Reach } from '../../core/db/lists/page.ts'
 import { compileFilter, matchFilter, type Matchable } from '../../core/match/filter.ts'
 import { lowerHeaders, matchableOf } from '../../core/match/matchable.ts'
 import type { Deps } from '../deps.ts'

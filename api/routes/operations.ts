@@ -14,7 +14,7 @@ import {
   insertOperation,
   listOperations,
   type Operation as Row,
-} from '../../core/db/operations.ts'
+} from '../../core/db/operations/operations.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { covers } from '../../core/keys/permissions.ts'

@@ -9,7 +9,7 @@ import {
   PROJECT_NAME_TAKEN,
   projectContents,
   updateProject,
-} from '../../core/db/projects.ts'
+} from '../../core/db/configuration/projects.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
+import { forgetSecretUsage, readSecretUsage } from '../../core/db/configuration/secret-usage.ts'
+import { findSource, type ActiveSource } from '../../core/db/configuration/sources.ts'
 import type { Db } from '../../core/db/db.ts'
-import { forgetSecretUsage, readSecretUsage } from '../../core/db/secret-usage.ts'
-import { findSource, type ActiveSource } from '../../core/db/sources.ts'
 import { refuse } from '../../core/errors.ts'
 import { newMaskId } from '../../core/keys/mask-id.ts'
 import { OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX } from '../../core/limits.ts'

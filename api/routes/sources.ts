@@ -1,7 +1,6 @@
 import { z } from 'zod'
 
-import { connectionsOf } from '../../core/db/connections.ts'
-import { cancelWaiting } from '../../core/db/retries.ts'
+import { connectionsOf } from '../../core/db/configuration/connections.ts'
 import {
   deleteSource,
   findSource,
@@ -9,7 +8,8 @@ import {
   listSources,
   SOURCE_NAME_TAKEN,
   type ActiveSource,
-} from '../../core/db/sources.ts'
+} from '../../core/db/configuration/sources.ts'
+import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
+import { COUNTED_MAX, readWaiting } from '../../core/db/deliveries/waiting-counts.ts'
 import {
   readDeliveryCounts,
   readEventCounts,
   type DashboardFilter,
   type DashboardGroup,
-} from '../../core/db/dashboard.ts'
-import { COUNTED_MAX, readWaiting } from '../../core/db/waiting-counts.ts'
+} from '../../core/db/statistics/dashboard.ts'
 import { refuseField } from '../../core/errors.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import {

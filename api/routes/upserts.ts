@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { lockByName, lockProjectByName } from '../../core/db/by-name.ts'
+import { lockByName, lockProjectByName } from '../../core/db/configuration/by-name.ts'
 import {
   CONNECTION_NAME_TAKEN,
   connectionsOf,
@@ -8,28 +8,28 @@ import {
   insertConnection,
   updateConnection,
   type Connection as ConnectionRow,
-} from '../../core/db/connections.ts'
+} from '../../core/db/configuration/connections.ts'
 import {
   DESTINATION_NAME_TAKEN,
   findDestination,
   insertDestination,
   updateDestination,
   type Destination as DestinationRow,
-} from '../../core/db/destinations.ts'
+} from '../../core/db/configuration/destinations.ts'
 import {
   findProject,
   insertProject,
   PROJECT_NAME_TAKEN,
   updateProject,
   type Project as ProjectRow,
-} from '../../core/db/projects.ts'
+} from '../../core/db/configuration/projects.ts'
 import {
   findSource,
   insertSource,
   SOURCE_NAME_TAKEN,
   updateSource,
   type ActiveSource,
-} from '../../core/db/sources.ts'
+} from '../../core/db/configuration/sources.ts'
 import { refuseField } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { openDestinationSecrets } from '../../core/secrets/destination-secrets.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { findSource } from '../../core/db/sources.ts'
+import { findSource } from '../../core/db/configuration/sources.ts'
 import { refuse } from '../../core/errors.ts'
 import { lowerHeaders } from '../../core/match/matchable.ts'
 import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'

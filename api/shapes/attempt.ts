@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Attempt as Row } from '../../core/db/attempts.ts'
+import type { Attempt as Row } from '../../core/db/deliveries/attempts.ts'
 import { encodeId } from '../../core/ids.ts'
 import { Id, Timestamp } from '../fields.ts'
 import { ErrorCode, milliseconds } from './delivery.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Connection as Row } from '../../core/db/connections.ts'
+import type { Connection as Row } from '../../core/db/configuration/connections.ts'
 import { encodeId } from '../../core/ids.ts'
 import { Filter as AnyFilter } from '../../core/match/filter.ts'
 import { Id, IdInput, Metadata, Name, Timestamp } from '../fields.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { DeliveryCounts, EventCounts } from '../../core/db/dashboard.ts'
+import type { DeliveryCounts, EventCounts } from '../../core/db/statistics/dashboard.ts'
 import { mergeHistograms, percentile, type Histogram } from '../../core/statistics/histogram.ts'
 import { Timestamp } from '../fields.ts'
 

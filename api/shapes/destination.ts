@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Destination as Row } from '../../core/db/destinations.ts'
+import type { Destination as Row } from '../../core/db/configuration/destinations.ts'
 import { headerFault, MASKED_VALUE } from '../../core/delivery/headers.ts'
 import { RetryPolicy as AnyPolicy } from '../../core/delivery/retry.ts'
 import { encodeId } from '../../core/ids.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events.ts'
+import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events/events.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { parsePayload, parseQuery } from '../../core/match/payload.ts'
 import { REJECTION_REASONS } from '../../core/verify/request.ts'

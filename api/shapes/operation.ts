@@ -8,7 +8,7 @@ import {
   type Selected,
 } from '../../core/actions/operation.ts'
 import { timestamp } from '../../core/clock.ts'
-import type { Operation as Row } from '../../core/db/operations.ts'
+import type { Operation as Row } from '../../core/db/operations/operations.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
 import { Id, IdInput, Moment, Timestamp } from '../fields.ts'

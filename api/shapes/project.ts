@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Project as Row } from '../../core/db/projects.ts'
+import type { Project as Row } from '../../core/db/configuration/projects.ts'
 import { encodeId } from '../../core/ids.ts'
 import { Id, Metadata, Name, Timestamp } from '../fields.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { SecretUsage } from '../../core/db/secret-usage.ts'
-import type { ActiveSource } from '../../core/db/sources.ts'
+import type { SecretUsage } from '../../core/db/configuration/secret-usage.ts'
+import type { ActiveSource } from '../../core/db/configuration/sources.ts'
 import { encodeId } from '../../core/ids.ts'
 import { IDEMPOTENCY_KEYS_MAX, PAYLOAD_KB_MAX } from '../../core/limits.ts'
 import { Selector } from '../../core/match/selector.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/db.ts'
-import type { Mark } from '../../core/db/event-stream.ts'
+import type { Mark } from '../../core/db/events/event-stream.ts'
 import { readSnapshot, storingTransactions } from '../../core/db/horizon.ts'
 
 /** A transaction that writes for longer is looked at, and again after this: ingest's take milliseconds. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/db.ts'
-import { windowPage, type EventWindow, type Mark } from '../../core/db/event-stream.ts'
+import { windowPage, type EventWindow, type Mark } from '../../core/db/events/event-stream.ts'
 import { timeOfId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import {

@@ -3,8 +3,12 @@ import type { Readable } from 'node:stream'
 
 import { Counter, Gauge } from 'prom-client'
 
-import { databaseIdentity, liveGrants, type StreamGrant } from '../../core/db/event-stream.ts'
-import { findOrganisation } from '../../core/db/organisations.ts'
+import { findOrganisation } from '../../core/db/configuration/organisations.ts'
+import {
+  databaseIdentity,
+  liveGrants,
+  type StreamGrant,
+} from '../../core/db/events/event-stream.ts'
 import { refuseField } from '../../core/errors.ts'
 import { decodeId } from '../../core/ids.ts'
 import { Permissions } from '../../core/keys/permissions.ts'

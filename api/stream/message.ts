@@ -1,5 +1,5 @@
 import { timestamp } from '../../core/clock.ts'
-import type { EventSummary as Row } from '../../core/db/events.ts'
+import type { EventSummary as Row } from '../../core/db/events/events.ts'
 import { viewEventSummary } from '../shapes/event.ts'
 
 /** What a stream says besides events. */

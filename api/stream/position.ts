@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { EventWindow, Mark } from '../../core/db/event-stream.ts'
+import type { EventWindow, Mark } from '../../core/db/events/event-stream.ts'
 import { decodeId, encodeId } from '../../core/ids.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-import { wholeOf } from '../../core/db/rollups.ts'
+import { wholeOf } from '../../core/db/statistics/rollups.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import type { Granularity } from '../../core/statistics/granularity.ts'
 import {

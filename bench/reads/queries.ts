@@ -1,12 +1,17 @@
-import { attemptsOf } from '../../core/db/attempts.ts'
-import { readDeliveryCounts, readEventCounts } from '../../core/db/dashboard.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
-import { deliveriesOfEvent, findDelivery } from '../../core/db/deliveries.ts'
-import { listDeliveries, type DeliveryPage } from '../../core/db/delivery-lists.ts'
-import type { DeliveryFilter } from '../../core/db/delivery-strands.ts'
-import { findEvent, hasAnyEvent, listEvents, type EventFilter } from '../../core/db/events.ts'
-import { searchEvents } from '../../core/db/search.ts'
-import { readWaiting } from '../../core/db/waiting-counts.ts'
+import { attemptsOf } from '../../core/db/deliveries/attempts.ts'
+import { deliveriesOfEvent, findDelivery } from '../../core/db/deliveries/deliveries.ts'
+import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/delivery-lists.ts'
+import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
+import { readWaiting } from '../../core/db/deliveries/waiting-counts.ts'
+import {
+  findEvent,
+  hasAnyEvent,
+  listEvents,
+  type EventFilter,
+} from '../../core/db/events/events.ts'
+import { searchEvents } from '../../core/db/events/search.ts'
+import { readDeliveryCounts, readEventCounts } from '../../core/db/statistics/dashboard.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { LIST_LIMIT_DEFAULT, PAGE_READ_ROWS } from '../../core/limits.ts'
 import { bucketsOver } from '../../core/statistics/granularity.ts'

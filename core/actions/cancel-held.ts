@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
-import { cancelHeld, readHeld, type HeldDelivery } from '../db/held-deliveries.ts'
+import { cancelHeld, readHeld, type HeldDelivery } from '../db/deliveries/held-deliveries.ts'
 import type { NatsConnection } from '../stream/nats.ts'
 import { withdraw } from '../stream/withdrawals.ts'
 

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
-import { connectionsOf } from '../db/connections.ts'
+import { connectionsOf } from '../db/configuration/connections.ts'
+import { findDestinations } from '../db/configuration/destinations.ts'
 import type { Db } from '../db/db.ts'
-import { findDestinations } from '../db/destinations.ts'
 import {
   countCappedUsage,
   countUsage,
   type ReplayableEvent,
   type ReplayDelivery,
-} from '../db/replays.ts'
+} from '../db/events/replays.ts'
 import { RetryPolicy } from '../delivery/retry.ts'
 import { newId, timeOfId } from '../ids.ts'
 import { compileFilter, Filter, matchFilter, type CompiledFilter } from '../match/filter.ts'

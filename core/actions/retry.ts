@@ -1,8 +1,8 @@
-import { connectionNames } from '../db/connections.ts'
+import { connectionNames } from '../db/configuration/connections.ts'
+import { findDestinations } from '../db/configuration/destinations.ts'
 import type { Db } from '../db/db.ts'
-import type { LockedDelivery } from '../db/delivery-locks.ts'
-import { findDestinations } from '../db/destinations.ts'
-import { makeRetries, type RetryOptions } from '../db/retries.ts'
+import type { LockedDelivery } from '../db/deliveries/delivery-locks.ts'
+import { makeRetries, type RetryOptions } from '../db/deliveries/retries.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
 import { partitionOf } from '../stream/subjects.ts'
 

@@ -1,13 +1,22 @@
 import type { Db } from '../db/db.ts'
-import type { Delivery } from '../db/deliveries.ts'
-import { listDeliveries, measureDeliveries, type DeliveryPage } from '../db/delivery-lists.ts'
-import type { DeliveryFilter } from '../db/delivery-strands.ts'
-import { listEvents, measureEvents, type EventFilter, type EventSummary } from '../db/events.ts'
+import type { Delivery } from '../db/deliveries/deliveries.ts'
+import {
+  listDeliveries,
+  measureDeliveries,
+  type DeliveryPage,
+} from '../db/deliveries/delivery-lists.ts'
+import type { DeliveryFilter } from '../db/deliveries/delivery-strands.ts'
+import {
+  listEvents,
+  measureEvents,
+  type EventFilter,
+  type EventSummary,
+} from '../db/events/events.ts'
+import { searchEvents } from '../db/events/search.ts'
 import { isTimeout } from '../db/failures.ts'
-import { byIndexOnly } from '../db/index-only.ts'
-import { searchEvents } from '../db/search.ts'
+import { byIndexOnly } from '../db/lists/index-only.ts'
+import { cut, type Cut } from '../db/lists/strands.ts'
 import { withStatementTimeout } from '../db/statement-timeout.ts'
-import { cut, type Cut } from '../db/strands.ts'
 import { decodeId, firstIdAt, idAfter } from '../ids.ts'
 import { MATCHED_BUDGET_MS, MATCHED_MAX } from '../limits.ts'
 import type { DeliverySelection, EventSelection, Selected } from './operation.ts'

@@ -1,4 +1,4 @@
-import type { Fact } from '../db/ledger.ts'
+import type { Fact } from '../db/billing/ledger.ts'
 import type { PlanRows } from '../plans/standing.ts'
 import type { Boundary, Subscription } from '../plans/subscription.ts'
 

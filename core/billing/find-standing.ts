@@ -1,5 +1,5 @@
+import { findPlanRows } from '../db/billing/subscriptions.ts'
 import type { Db } from '../db/db.ts'
-import { findPlanRows } from '../db/subscriptions.ts'
 import type { Plans } from '../plans/plans.ts'
 import { standingAt, type Standing } from '../plans/standing.ts'
 

@@ -1,7 +1,7 @@
 import { Migrator } from 'kysely/migration'
 
 import type { Db } from './db.ts'
-import { buildLateIndexes } from './late-indexes.ts'
+import { buildLateIndexes } from './lists/late-indexes.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import { ensurePartitions } from './partitions.ts'
 

@@ -1,15 +1,15 @@
 import { findStanding } from '../billing/find-standing.ts'
-import { listOrganisations } from '../db/organisations.ts'
-import { expireWaiting } from '../db/retention-expiry.ts'
-import { deleteAudit, deletePacing, projectsOf } from '../db/retention-leftovers.ts'
-import { undatedPartitions } from '../db/retention-partitions.ts'
+import { listOrganisations } from '../db/configuration/organisations.ts'
+import { readWatermark } from '../db/deliveries/sweep.ts'
+import { expireWaiting } from '../db/retention/expiry.ts'
+import { deleteAudit, deletePacing, projectsOf } from '../db/retention/leftovers.ts'
+import { undatedPartitions } from '../db/retention/partitions.ts'
 import {
   purgeOrphanEvents,
   purgeProjectEvents,
   purgeTestDeliveries,
-} from '../db/retention-purge.ts'
-import { recordRun, withRunLock } from '../db/retention-runs.ts'
-import { readWatermark } from '../db/sweep.ts'
+} from '../db/retention/purge.ts'
+import { recordRun, withRunLock } from '../db/retention/runs.ts'
 import { RETENTION_HELD_DAYS } from '../limits.ts'
 import { dropPastDays } from './days.ts'
 import { cutoffId } from './keep.ts'

@@ -1,5 +1,5 @@
+import { resealSecrets, SEALED_TABLES } from '../db/configuration/sealed-secrets.ts'
 import type { Db } from '../db/db.ts'
-import { resealSecrets, SEALED_TABLES } from '../db/sealed-secrets.ts'
 import { firstIdAt } from '../ids.ts'
 import { headerOf, seal, unseal, type Keyring } from './sealed.ts'
 

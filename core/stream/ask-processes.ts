@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 
 import type { Db } from '../db/db.ts'
-import { liveProcesses } from '../db/processes.ts'
+import { liveProcesses } from '../db/processes/processes.ts'
 import { isConnected, type NatsConnection } from './nats.ts'
 
 export interface AskDeps {

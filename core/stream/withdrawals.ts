@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { liveProcesses } from '../db/processes.ts'
+import { liveProcesses } from '../db/processes/processes.ts'
 import { gatherAnswers, type AskDeps } from './ask-processes.ts'
 import { isConnected, type NatsConnection } from './nats.ts'
 import { WITHDRAW } from './subjects.ts'

@@ -1,9 +1,9 @@
 import { settle, type BillingDeps } from '../../core/billing/change-plan.ts'
 import { closeWindows } from '../../core/billing/close-windows.ts'
 import { reclassifyOrganisations } from '../../core/billing/reclassify.ts'
+import { dueSubscriptions } from '../../core/db/billing/subscriptions.ts'
 import type { Db } from '../../core/db/db.ts'
 import { ensurePartitions } from '../../core/db/partitions.ts'
-import { dueSubscriptions } from '../../core/db/subscriptions.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 

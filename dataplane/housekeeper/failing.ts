@@ -1,6 +1,6 @@
 import { timestamp, type Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/db.ts'
-import { disableFailing } from '../../core/db/delivery-destinations.ts'
+import { disableFailing } from '../../core/db/deliveries/delivery-destinations.ts'
 import {
   deleteEndedRuns,
   endBusyRuns,
@@ -11,12 +11,12 @@ import {
   markTold,
   type DestinationRun,
   type Recovery,
-} from '../../core/db/destination-failures.ts'
+} from '../../core/db/deliveries/destination-failures.ts'
 import {
   deleteOldOperationalEvents,
   recordOperationalEvents,
   type OperationalEvent,
-} from '../../core/db/operational-events.ts'
+} from '../../core/db/processes/operational-events.ts'
 import { disablesAtMs, judgeRun } from '../../core/delivery/failing.ts'
 import { encodeId } from '../../core/ids.ts'
 import { OPERATIONAL_EVENT_DAYS } from '../../core/limits.ts'

@@ -10,7 +10,7 @@ import {
   postponeOperation,
   takeRunning,
   type Operation,
-} from '../../core/db/operations.ts'
+} from '../../core/db/operations/operations.ts'
 import {
   OPERATION_CHUNK,
   OPERATION_DAYS,

@@ -1,4 +1,4 @@
-import { lastRunMs } from '../../core/db/retention-runs.ts'
+import { lastRunMs } from '../../core/db/retention/runs.ts'
 import type { Logger } from '../../core/log.ts'
 import { lastDueMs } from '../../core/retention/keep.ts'
 import { runRetention } from '../../core/retention/run.ts'

@@ -1,5 +1,10 @@
 import type { Db } from '../../core/db/db.ts'
-import { FOLD_BATCH, foldDeliveries, foldEvents, pruneRollups } from '../../core/db/rollups.ts'
+import {
+  FOLD_BATCH,
+  foldDeliveries,
+  foldEvents,
+  pruneRollups,
+} from '../../core/db/statistics/rollups.ts'
 import {
   ROLLUP_DAYS_OF_DAYS,
   ROLLUP_DAYS_OF_HOURS,

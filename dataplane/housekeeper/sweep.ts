@@ -9,7 +9,7 @@ import {
   SWEEP_BATCH,
   walkFrom,
   writeWatermark,
-} from '../../core/db/sweep.ts'
+} from '../../core/db/deliveries/sweep.ts'
 import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
 import { isBacklogged } from '../../core/stream/delivery-backlog.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/db.ts'
-import { readWatermark } from '../../core/db/sweep.ts'
-import { recountWaiting } from '../../core/db/waiting-counts.ts'
+import { readWatermark } from '../../core/db/deliveries/sweep.ts'
+import { recountWaiting } from '../../core/db/deliveries/waiting-counts.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../core/db/store-events.ts'
+import type { NewEvent } from '../../core/db/events/store-events.ts'
 import { uuidOfBytes } from '../../core/ids.ts'
 import { encodeDelivery, encodeEvent } from '../../core/stream/delivery-message.ts'
 import { deliverySubject } from '../../core/stream/subjects.ts'

@@ -4,14 +4,14 @@ import type { Dispatcher } from 'undici'
 
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
-import { writeActivity, type SourceActivity } from '../../core/db/ingest-sources.ts'
+import { writeActivity, type SourceActivity } from '../../core/db/events/ingest-sources.ts'
 import { ping } from '../../core/db/ping.ts'
 import {
   forgetProcess,
   PROCESS_LIVE_MS,
   reportProcess,
   type ProcessIdentity,
-} from '../../core/db/processes.ts'
+} from '../../core/db/processes/processes.ts'
 import { newId } from '../../core/ids.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { Plans } from '../../core/plans/plans.ts'

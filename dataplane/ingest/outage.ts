@@ -1,6 +1,6 @@
 import type { Db } from '../../core/db/db.ts'
+import { probeWrites } from '../../core/db/events/spool.ts'
 import { cannotStore } from '../../core/db/failures.ts'
-import { probeWrites } from '../../core/db/spool.ts'
 import { uuidOfBytes } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import type { SpooledEvent } from '../../core/stream/spooled-event.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
+import { addSecretUses, type SecretUses } from '../../core/db/configuration/secret-usage.ts'
 import type { Db } from '../../core/db/db.ts'
-import { addSecretUses, type SecretUses } from '../../core/db/secret-usage.ts'
 import type { Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { answerFlushes } from '../../core/stream/secret-usage.ts'

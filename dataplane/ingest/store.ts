@@ -1,8 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
+import {
+  storeCappedEvents,
+  type Quota,
+  type Stored,
+} from '../../core/db/events/store-capped-events.ts'
+import { storeEvents, type NewDelivery, type NewEvent } from '../../core/db/events/store-events.ts'
 import { isDataFault, isPassing } from '../../core/db/failures.ts'
-import { storeCappedEvents, type Quota, type Stored } from '../../core/db/store-capped-events.ts'
-import { storeEvents, type NewDelivery, type NewEvent } from '../../core/db/store-events.ts'
 import { newIdBytes, uuidOfBytes } from '../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS, LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'

@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
-import type { Hold } from '../../core/db/partition-owners.ts'
+import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { unpackDeliveries, type DeliveryMessage } from '../../core/stream/delivery-message.ts'

@@ -1,6 +1,6 @@
 import type { Pool } from '../../core/db/db.ts'
-import type { DeliveryResult } from '../../core/db/record-results.ts'
-import { markInFlight } from '../../core/db/waiting.ts'
+import type { DeliveryResult } from '../../core/db/deliveries/record-results.ts'
+import { markInFlight } from '../../core/db/deliveries/waiting.ts'
 import { planRetry, type RetryPlan } from '../../core/delivery/retry.ts'
 import { encodeId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'

@@ -5,7 +5,7 @@ import {
   findDeliveryDestination,
   readPacing,
   type DestinationRow,
-} from '../../core/db/delivery-destinations.ts'
+} from '../../core/db/deliveries/delivery-destinations.ts'
 import { RetryPolicy } from '../../core/delivery/retry.ts'
 import { compileSigner, type Signer } from '../../core/delivery/signature.ts'
 import { checkUrl, type IsAllowed } from '../../core/egress/connect.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Hold } from '../../core/db/partition-owners.ts'
-import type { Parked } from '../../core/db/waiting.ts'
+import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
+import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { Busyness } from './busyness.ts'

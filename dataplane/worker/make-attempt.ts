@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import type { DeliveryResult } from '../../core/db/record-results.ts'
+import type { DeliveryResult } from '../../core/db/deliveries/record-results.ts'
 import { deliveryHeaders } from '../../core/delivery/headers.ts'
 import { sign } from '../../core/delivery/signature.ts'
 import { encodeId, newId } from '../../core/ids.ts'

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Db, Pool } from '../../core/db/db.ts'
-import { holdLease } from '../../core/db/leases.ts'
 import {
   forgetWorker,
   holdPartitions,
@@ -11,7 +10,8 @@ import {
   type Hold,
   type Member,
   type Report,
-} from '../../core/db/partition-owners.ts'
+} from '../../core/db/deliveries/partition-owners.ts'
+import { holdLease } from '../../core/db/processes/leases.ts'
 import type { Logger } from '../../core/log.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import { PARTITIONS_FREE } from '../../core/stream/subjects.ts'

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
-import { recordResults, type DeliveryResult } from '../../core/db/record-results.ts'
+import { recordResults, type DeliveryResult } from '../../core/db/deliveries/record-results.ts'
 import {
   cancelDeliveries,
   claimLeased,
   park,
   type LeasedDelivery,
   type Parked,
-} from '../../core/db/waiting.ts'
+} from '../../core/db/deliveries/waiting.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { Batcher, type BatcherOptions } from '../batcher.ts'

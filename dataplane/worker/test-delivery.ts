@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Db } from '../../core/db/db.ts'
-import { insertTestDelivery } from '../../core/db/test-deliveries.ts'
+import { insertTestDelivery } from '../../core/db/deliveries/test-deliveries.ts'
 import { BUSY_STATUSES } from '../../core/delivery/retry.ts'
 import { mayDial } from '../../core/egress/connect.ts'
 import { encodeId, newId } from '../../core/ids.ts'

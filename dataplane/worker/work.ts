@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-import type { ClaimedDelivery } from '../../core/db/claims.ts'
-import type { Hold } from '../../core/db/partition-owners.ts'
-import type { Parked } from '../../core/db/waiting.ts'
+import type { ClaimedDelivery } from '../../core/db/deliveries/claims.ts'
+import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
+import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
 import type { Share } from './byte-budget.ts'
 

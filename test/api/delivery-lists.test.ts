@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { Delivery } from '../../core/db/deliveries.ts'
-import { listDeliveries, type DeliveryPage } from '../../core/db/delivery-lists.ts'
-import type { DeliveryFilter } from '../../core/db/delivery-strands.ts'
-import { listEvents, type EventFilter, type EventSummary } from '../../core/db/events.ts'
+import type { Delivery } from '../../core/db/deliveries/deliveries.ts'
+import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/delivery-lists.ts'
+import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
+import { listEvents, type EventFilter, type EventSummary } from '../../core/db/events/events.ts'
+import { cut } from '../../core/db/lists/strands.ts'
 import { ensureDay } from '../../core/db/partitions.ts'
-import { cut } from '../../core/db/strands.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
 import { ensurePartitions } from '../../core/db/partitions.ts'
-import { lastRunMs } from '../../core/db/retention-runs.ts'
+import { lastRunMs } from '../../core/db/retention/runs.ts'
 import { lastDueMs } from '../../core/retention/keep.ts'
 import { runRetention } from '../../core/retention/run.ts'
 import { purgeNightly } from '../../dataplane/housekeeper/retention.ts'

@@ -3,7 +3,7 @@ import { Migrator } from 'kysely/migration'
 import { expect, inject, test } from 'vitest'
 
 import { openDb, openPool, type Db } from '../../core/db/db.ts'
-import { buildLateIndexes } from '../../core/db/late-indexes.ts'
+import { buildLateIndexes } from '../../core/db/lists/late-indexes.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { MIGRATIONS } from '../../core/db/migrations/index.ts'
 import { ensureDay, ensurePartitions } from '../../core/db/partitions.ts'

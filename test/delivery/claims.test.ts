@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { claimDue, claimParked, type Claimed } from '../../core/db/claims.ts'
 import { openPool } from '../../core/db/db.ts'
-import { findEventBody } from '../../core/db/event-bodies.ts'
-import { holdPartitions, type Hold } from '../../core/db/partition-owners.ts'
+import { claimDue, claimParked, type Claimed } from '../../core/db/deliveries/claims.ts'
+import { holdPartitions, type Hold } from '../../core/db/deliveries/partition-owners.ts'
+import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { newId } from '../../core/ids.ts'
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../core/limits.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { foldDeliveries } from '../../core/db/rollups.ts'
+import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/failing.ts'
 import { says } from '../endpoint.ts'
 import { noticesOf } from '../notices.ts'

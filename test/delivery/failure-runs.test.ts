@@ -3,10 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { readCommand } from '../../api/admin/commands.ts'
 import { readSettings } from '../../core/config.ts'
-import { disableDestination, disableFailing } from '../../core/db/delivery-destinations.ts'
-import { deleteEndedRuns, listRuns } from '../../core/db/destination-failures.ts'
-import { deleteOldOperationalEvents } from '../../core/db/operational-events.ts'
-import { foldDeliveries } from '../../core/db/rollups.ts'
+import {
+  disableDestination,
+  disableFailing,
+} from '../../core/db/deliveries/delivery-destinations.ts'
+import { deleteEndedRuns, listRuns } from '../../core/db/deliveries/destination-failures.ts'
+import { deleteOldOperationalEvents } from '../../core/db/processes/operational-events.ts'
+import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/failing.ts'
 import type { Answer } from '../call-api.ts'

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { expireWaiting } from '../../core/db/retention-expiry.ts'
-import { findOverdue, moveToWaiting } from '../../core/db/sweep.ts'
+import { findOverdue, moveToWaiting } from '../../core/db/deliveries/sweep.ts'
+import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { hangs, says } from '../endpoint.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { overridePlan } from '../../api/tenancy.ts'
-import { listLedger } from '../../core/db/ledger.ts'
+import { listLedger } from '../../core/db/billing/ledger.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import { eventually, startRelay, type IngestProcess, type Relay, type Resource } from '../relay.ts'

@@ -1,0 +1,135 @@
+import type { Insertable, Selectable } from 'kysely'
+
+import type { Db } from '../db.ts'
+import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import type { Tables } from '../tables.ts'
+
+export interface Connection {
+  id: string
+  organisationId: string
+  projectId: string
+  name: string
+  sourceId: string
+  destinationId: string
+  isEnabled: boolean
+  /** Null lets every event through. */
+  filter: Record<string, unknown> | null
+  metadata: Record<string, string>
+  createdAt: Date
+  updatedAt: Date
+}
+
+export const CONNECTION_NAME_TAKEN = 'connection_project_id_name_key'
+
+/** One row more than the page holds, to tell whether there is another. */
+export async function listConnections(
+  db: Db,
+  projectId: string,
+  page: Page,
+): Promise<Connection[]> {
+  const rows = await db
+    .selectFrom('connection')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where(afterPage(page))
+    .orderBy(sortColumn(page), page.sortDir)
+    .orderBy('id', page.sortDir)
+    .limit(page.limit + 1)
+    .execute()
+  return rows.map(toConnection)
+}
+
+/** Undefined when the connection is absent or out of reach: the caller must not tell which. */
+export async function findConnection(
+  db: Db,
+  { organisationId, projectId }: Reach,
+  id: string,
+  options?: { lock: boolean },
+): Promise<Connection | undefined> {
+  let query = db
+    .selectFrom('connection')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organisation_id', '=', organisationId)
+  if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+  if (options?.lock === true) query = query.forUpdate()
+  const row = await query.executeTakeFirst()
+  return row && toConnection(row)
+}
+
+/** The connections of a source or of a destination. */
+export async function connectionsOf(
+  db: Db,
+  side: 'source_id' | 'destination_id',
+  id: string,
+): Promise<Connection[]> {
+  const rows = await db
+    .selectFrom('connection')
+    .selectAll()
+    .where(side, '=', id)
+    .orderBy('id')
+    .execute()
+  return rows.map(toConnection)
+}
+
+export async function insertConnection(db: Db, connection: Connection): Promise<void> {
+  await db.insertInto('connection').values(toRow(connection)).execute()
+}
+
+export async function updateConnection(db: Db, connection: Connection): Promise<void> {
+  await db
+    .updateTable('connection')
+    .set(toRow(connection))
+    .where('id', '=', connection.id)
+    .execute()
+}
+
+export async function deleteConnection(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('connection').where('id', '=', id).execute()
+}
+
+function toRow(connection: Connection): Insertable<Tables['connection']> {
+  return {
+    id: connection.id,
+    organisation_id: connection.organisationId,
+    project_id: connection.projectId,
+    name: connection.name,
+    source_id: connection.sourceId,
+    destination_id: connection.destinationId,
+    is_enabled: connection.isEnabled,
+    filter: connection.filter === null ? null : JSON.stringify(connection.filter),
+    metadata: JSON.stringify(connection.metadata),
+    created_at: connection.createdAt,
+    updated_at: connection.updatedAt,
+  }
+}
+
+function toConnection(row: Selectable<Tables['connection']>): Connection {
+  return {
+    id: row.id,
+    organisationId: row.organisation_id,
+    projectId: row.project_id,
+    name: row.name,
+    sourceId: row.source_id,
+    destinationId: row.destination_id,
+    isEnabled: row.is_enabled,
+    filter: row.filter,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+/** The names of those that still exist, by id. */
+export async function connectionNames(
+  db: Db,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('connection')
+    .select(['id', 'name'])
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}

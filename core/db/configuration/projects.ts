@@ -1,0 +1,116 @@
+import type { Selectable } from 'kysely'
+import { sql } from 'kysely'
+
+import type { Db } from '../db.ts'
+import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import type { Tables } from '../tables.ts'
+
+export interface Project {
+  id: string
+  organisationId: string
+  name: string
+  isDefault: boolean
+  metadata: Record<string, string>
+  createdAt: Date
+  updatedAt: Date
+}
+
+export const PROJECT_NAME_TAKEN = 'project_organisation_id_name_key'
+
+/** One row more than the page holds, to tell whether there is another. */
+export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Project[]> {
+  let query = db
+    .selectFrom('project')
+    .selectAll()
+    .where('organisation_id', '=', reach.organisationId)
+    .where(afterPage(page))
+  if (reach.projectId !== undefined) query = query.where('id', '=', reach.projectId)
+  const rows = await query
+    .orderBy(sortColumn(page), page.sortDir)
+    .orderBy('id', page.sortDir)
+    .limit(page.limit + 1)
+    .execute()
+  return rows.map(toProject)
+}
+
+/** Undefined when the project is absent or out of reach: the caller must not tell which. */
+export async function findProject(db: Db, reach: Reach, id: string): Promise<Project | undefined> {
+  if (reach.projectId !== undefined && reach.projectId !== id) return undefined
+  const row = await db
+    .selectFrom('project')
+    .selectAll()
+    .where('organisation_id', '=', reach.organisationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && toProject(row)
+}
+
+/** Waits for other changes of the same project. */
+export async function lockProject(db: Db, id: string): Promise<void> {
+  await db.selectFrom('project').select('id').where('id', '=', id).forUpdate().execute()
+}
+
+export async function insertProject(db: Db, project: Project): Promise<void> {
+  await db
+    .insertInto('project')
+    .values({ id: project.id, organisation_id: project.organisationId, ...changeable(project) })
+    .execute()
+}
+
+export async function updateProject(db: Db, project: Project): Promise<void> {
+  await db.updateTable('project').set(changeable(project)).where('id', '=', project.id).execute()
+}
+
+/** Takes its sources, destinations, connections and keys with it. */
+export async function deleteProject(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('project').where('id', '=', id).execute()
+}
+
+/** What would go with a project. */
+export async function projectContents(
+  db: Db,
+  id: string,
+): Promise<{ sourceIds: string[]; destinationIds: string[]; connections: number }> {
+  const { rows } = await sql<{
+    source_ids: string[]
+    destination_ids: string[]
+    connections: number
+  }>`
+    select array(select id from source where project_id = ${id}) as source_ids,
+      array(select id from destination where project_id = ${id}) as destination_ids,
+      (select count(*) from connection where project_id = ${id}) as connections`.execute(db)
+  const [row] = rows
+  return {
+    sourceIds: row?.source_ids ?? [],
+    destinationIds: row?.destination_ids ?? [],
+    connections: row?.connections ?? 0,
+  }
+}
+
+function changeable(project: Project): {
+  name: string
+  is_default: boolean
+  metadata: string
+  created_at: Date
+  updated_at: Date
+} {
+  return {
+    name: project.name,
+    is_default: project.isDefault,
+    metadata: JSON.stringify(project.metadata),
+    created_at: project.createdAt,
+    updated_at: project.updatedAt,
+  }
+}
+
+function toProject(row: Selectable<Tables['project']>): Project {
+  return {
+    id: row.id,
+    organisationId: row.organisation_id,
+    name: row.name,
+    isDefault: row.is_default,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

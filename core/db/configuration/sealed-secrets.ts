@@ -1,0 +1,38 @@
+import { sql } from 'kysely'
+
+import type { Db } from '../db.ts'
+
+/** The tables with a column `secrets`, which is all that an installation keeps sealed for good. */
+export const SEALED_TABLES = ['source', 'destination'] as const
+
+export interface ResealedStep {
+  resealed: number
+  /** The last id that was looked at; undefined when there is nothing more. */
+  lastId: string | undefined
+}
+
+/**
+ * One step over rows whose secrets do not begin with `header`, in order of their ids: each gets what `reseal` makes of
+ * it. The rows are locked, so that a change through the API meanwhile is neither lost nor undone.
+ */
+export async function resealSecrets(
+  db: Db,
+  of: { table: (typeof SEALED_TABLES)[number]; header: Buffer; afterId: string },
+  reseal: (sealed: Buffer) => Buffer,
+  limit: number,
+): Promise<ResealedStep> {
+  return await db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ id: string; secrets: Buffer }>`
+      select id, secrets from ${sql.table(of.table)}
+      where id > ${of.afterId}::uuid and secrets is not null
+        and substring(secrets from 1 for ${of.header.length}::int) <> ${of.header}
+      order by id limit ${limit} for update`.execute(tx)
+    for (const row of rows) {
+      await sql`
+        update ${sql.table(of.table)} set secrets = ${reseal(row.secrets)} where id = ${row.id}::uuid`.execute(
+        tx,
+      )
+    }
+    return { resealed: rows.length, lastId: rows.length < limit ? undefined : rows.at(-1)?.id }
+  })
+}

@@ -1,0 +1,175 @@
+import type { Insertable, Selectable } from 'kysely'
+
+import type { Db } from '../db.ts'
+import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import type { Tables } from '../tables.ts'
+
+export interface Source {
+  id: string
+  organisationId: string
+  projectId: string
+  name: string
+  kind: string
+  maskId: string
+  isEnabled: boolean
+  /** Without its secrets. */
+  verifier: Record<string, unknown>
+  /** Sealed; null when the verifier has none. */
+  secrets: Buffer | null
+  secretHint: string | null
+  previousSecretExpiresAt: Date | null
+  /** The rotation that the previous secret is of; its uses are counted under it. */
+  rotationId: string | null
+  eventTypeField: string | null
+  idempotencyKeys: string[]
+  allowedMethods: string[]
+  maxPayloadSizeKb: number
+  ingestResponse: Record<string, unknown>
+  handshake: Record<string, unknown> | null
+  /** Requests per second; 0 is unlimited. */
+  rateLimit: number
+  metadata: Record<string, string>
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** A source with what it has seen. */
+export interface ActiveSource extends Source {
+  lastEventAt: Date | null
+  lastHandshakeAt: Date | null
+}
+
+export const SOURCE_NAME_TAKEN = 'source_project_id_name_key'
+
+/** One row more than the page holds, to tell whether there is another. */
+export async function listSources(db: Db, projectId: string, page: Page): Promise<ActiveSource[]> {
+  const rows = await db
+    .selectFrom('source')
+    .leftJoin('source_activity', 'source_id', 'id')
+    .selectAll('source')
+    .select(['last_event_at', 'last_handshake_at'])
+    .where('project_id', '=', projectId)
+    .where(afterPage(page))
+    .orderBy(sortColumn(page), page.sortDir)
+    .orderBy('id', page.sortDir)
+    .limit(page.limit + 1)
+    .execute()
+  return rows.map(toActiveSource)
+}
+
+/** Undefined when the source is absent or out of reach: the caller must not tell which. */
+export async function findSource(
+  db: Db,
+  { organisationId, projectId }: Reach,
+  id: string,
+  options?: { lock: boolean },
+): Promise<ActiveSource | undefined> {
+  let query = db
+    .selectFrom('source')
+    .leftJoin('source_activity', 'source_id', 'id')
+    .selectAll('source')
+    .select(['last_event_at', 'last_handshake_at'])
+    .where('id', '=', id)
+    .where('organisation_id', '=', organisationId)
+  if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+  if (options?.lock === true) query = query.forUpdate('source')
+  const row = await query.executeTakeFirst()
+  return row && toActiveSource(row)
+}
+
+export async function insertSource(db: Db, source: Source): Promise<void> {
+  await db.insertInto('source').values(toRow(source)).execute()
+}
+
+export async function updateSource(db: Db, source: Source): Promise<void> {
+  await db.updateTable('source').set(toRow(source)).where('id', '=', source.id).execute()
+}
+
+/** Requests per second that ingest accepts; 0 is unlimited. False when there is no such source. */
+export async function setSourceRateLimit(
+  db: Db,
+  id: string,
+  rateLimit: number,
+  now: Date,
+): Promise<boolean> {
+  const result = await db
+    .updateTable('source')
+    .set({ rate_limit: rateLimit, updated_at: now })
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Takes its connections with it. */
+export async function deleteSource(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('source_activity').where('source_id', '=', id).execute()
+  await db.deleteFrom('source').where('id', '=', id).execute()
+}
+
+function toRow(source: Source): Insertable<Tables['source']> {
+  return {
+    id: source.id,
+    organisation_id: source.organisationId,
+    project_id: source.projectId,
+    name: source.name,
+    kind: source.kind,
+    mask_id: source.maskId,
+    is_enabled: source.isEnabled,
+    verifier: JSON.stringify(source.verifier),
+    secrets: source.secrets,
+    secret_hint: source.secretHint,
+    previous_secret_expires_at: source.previousSecretExpiresAt,
+    rotation_id: source.rotationId,
+    event_type_field: source.eventTypeField,
+    idempotency_keys: JSON.stringify(source.idempotencyKeys),
+    allowed_methods: JSON.stringify(source.allowedMethods),
+    max_payload_size_kb: source.maxPayloadSizeKb,
+    ingest_response: JSON.stringify(source.ingestResponse),
+    handshake: source.handshake === null ? null : JSON.stringify(source.handshake),
+    rate_limit: source.rateLimit,
+    metadata: JSON.stringify(source.metadata),
+    created_at: source.createdAt,
+    updated_at: source.updatedAt,
+  }
+}
+
+function toActiveSource(
+  row: Selectable<Tables['source']> & {
+    last_event_at: Date | null
+    last_handshake_at: Date | null
+  },
+): ActiveSource {
+  return {
+    id: row.id,
+    organisationId: row.organisation_id,
+    projectId: row.project_id,
+    name: row.name,
+    kind: row.kind,
+    maskId: row.mask_id,
+    isEnabled: row.is_enabled,
+    verifier: row.verifier,
+    secrets: row.secrets,
+    secretHint: row.secret_hint,
+    previousSecretExpiresAt: row.previous_secret_expires_at,
+    rotationId: row.rotation_id,
+    eventTypeField: row.event_type_field,
+    idempotencyKeys: row.idempotency_keys,
+    allowedMethods: row.allowed_methods,
+    maxPayloadSizeKb: row.max_payload_size_kb,
+    ingestResponse: row.ingest_response,
+    handshake: row.handshake,
+    rateLimit: row.rate_limit,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    lastEventAt: row.last_event_at,
+    lastHandshakeAt: row.last_handshake_at,
+  }
+}
+
+/** The names of those that still exist, by id. */
+export async function sourceNames(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.selectFrom('source').select(['id', 'name']).where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}

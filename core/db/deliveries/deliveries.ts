@@ -1,0 +1,107 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { Db } from '../db.ts'
+import type { Reach } from '../lists/page.ts'
+import { deliveriesOf, type DeliveryFilter, type EventPlace } from './delivery-strands.ts'
+
+export interface Delivery {
+  class: number
+  id: string
+  eventId: string | null
+  connectionId: string | null
+  destinationId: string
+  sourceId: string | null
+  projectId: string
+  status: string
+  trigger: string
+  attemptCount: number
+  maxAttempts: number
+  leaseUntil: Date | null
+  throttledReason: string | null
+  throttledAt: Date | null
+  lastError: string | null
+  lastAttemptAt: Date | null
+  lastResponseStatus: number | null
+  lastErrorCode: string | null
+  lastDurationMs: number | null
+  completedAt: Date | null
+  /** When it is due; null while it is parked, in a worker's hands or finished. */
+  nextAt: Date | null
+}
+
+/** A claimed row's time is the worker's lease. */
+const NEXT_AT = sql`case when w.claimed_by is null then w.next_at end`
+const COLUMNS = sql`
+  d.class, d.id, d.event_id as "eventId", d.connection_id as "connectionId", d.destination_id as "destinationId",
+  d.source_id as "sourceId", d.project_id as "projectId", d.status, d.trigger, d.attempt_count as "attemptCount",
+  d.max_attempts as "maxAttempts", d.lease_until as "leaseUntil", d.throttled_reason as "throttledReason",
+  d.throttled_at as "throttledAt", d.last_error as "lastError", d.last_attempt_at as "lastAttemptAt",
+  d.last_response_status as "lastResponseStatus", d.last_error_code as "lastErrorCode",
+  d.last_duration_ms as "lastDurationMs", d.completed_at as "completedAt",
+  ${NEXT_AT} as "nextAt"`
+
+/** Those of the keys that still are what the filter says, in the order of the keys. */
+export async function readDeliveries(
+  db: Db,
+  filter: DeliveryFilter,
+  keys: readonly { class: number; id: string }[],
+): Promise<Delivery[]> {
+  if (keys.length === 0) return []
+  const classes = [...new Set(keys.map((key) => key.class))]
+  const ids = keys.map(({ id }) => id)
+  const { rows } = await sql<Delivery>`
+    select ${COLUMNS} from delivery d left join delivery_waiting w on w.delivery_id = d.id
+    where d.class = any(${classes}::int2[]) and d.id = any(${ids}::uuid[]) and ${isAs(filter)}`.execute(
+    db,
+  )
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** What may have changed since the keys were read. */
+function isAs(filter: DeliveryFilter): RawBuilder<unknown> {
+  const pairs: [RawBuilder<unknown>, unknown][] = [
+    [sql`d.status`, filter.status],
+    [sql`d.last_error_code`, filter.errorCode],
+    [sql`d.last_response_status`, filter.responseStatus],
+    [sql`d.last_response_status / 100`, filter.responseClass],
+  ]
+  const wanted = pairs.flatMap(([column, value]) =>
+    value === undefined ? [] : sql`${column} = ${value}`,
+  )
+  return sql.join([sql`true`, ...wanted], sql` and `)
+}
+
+/** Undefined when the delivery is absent or out of reach: the caller must not tell which. */
+export async function findDelivery(
+  db: Db,
+  reach: Reach,
+  id: string,
+  options?: { lock: boolean },
+): Promise<Delivery | undefined> {
+  const lock = options?.lock === true ? sql`for update of d` : sql``
+  const { rows } = await sql<Delivery>`
+    select ${COLUMNS} from delivery d left join delivery_waiting w on w.delivery_id = d.id
+    where d.id = ${id}::uuid and ${reachable(reach)} ${lock}`.execute(db)
+  return rows[0]
+}
+
+/** The newest deliveries of an event, newest first. */
+export async function deliveriesOfEvent(
+  db: Db,
+  event: EventPlace,
+  limit: number,
+): Promise<Delivery[]> {
+  const { rows } = await sql<Delivery>`
+    select ${COLUMNS}
+    from (select * from (${deliveriesOf(event)}) as its order by id desc limit ${limit}) d
+      left join delivery_waiting w on w.delivery_id = d.id
+    order by d.id desc`.execute(db)
+  return rows
+}
+
+function reachable({ organisationId, projectId }: Reach): RawBuilder<unknown> {
+  return projectId === undefined
+    ? sql`d.project_id in (select id from project where organisation_id = ${organisationId}::uuid)`
+    : sql`d.project_id = ${projectId}::uuid`
+}

@@ -1,0 +1,135 @@
+import type pg from 'pg'
+
+import { firstIdAt } from '../../ids.ts'
+import { HELD_CLASS, LEASE_MS, RETENTION_CLASSES } from '../../limits.ts'
+import { int2Array, timeArray, uuidArray } from '../binary-arrays.ts'
+import type { Db } from '../db.ts'
+
+/** First attempts are looked at this long after their lease: a batch that commits late is still before it. */
+const MARGIN_MS = 5_000
+
+/** How far the walk goes back when the clock was set back: more than a housekeeper is ever late to notice. */
+const BACK_MS = 900_000
+
+/** Overdue deliveries moved by one statement. */
+export const SWEEP_BATCH = 1_000
+
+export interface Overdue {
+  class: number
+  deliveryId: string
+  leaseUntil: Date
+  organisationId: string
+  projectId: string
+  destinationId: string
+  plan: string
+  overrides: Record<string, unknown>
+}
+
+/** Everything below was finished or has a waiting row. */
+export async function readWatermark(db: Db): Promise<string> {
+  const row = await db
+    .selectFrom('sweep')
+    .select('watermark')
+    .where('name', '=', 'first_attempts')
+    .executeTakeFirst()
+  return row?.watermark ?? firstIdAt(0)
+}
+
+export async function writeWatermark(db: Db, watermark: string): Promise<void> {
+  await db
+    .insertInto('sweep')
+    .values({ name: 'first_attempts', watermark })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ watermark }))
+    .execute()
+}
+
+/**
+ * Where the walk goes on. A watermark is older than a lease; one that is not was written before the clock was set back,
+ * and what is made now gets ids below it.
+ */
+export function walkFrom(watermark: string, nowMs: number): string {
+  return watermark > firstIdAt(nowMs - LEASE_MS) ? firstIdAt(nowMs - BACK_MS) : watermark
+}
+
+const FIND_OVERDUE = `
+  select d.class, d.id, d.lease_until, d.destination_id, d.project_id, o.id as organisation_id, o.plan, o.overrides
+  from delivery d join project p on p.id = d.project_id join organisation o on o.id = p.organisation_id
+  where d.class = any($1::int2[]) and d.id >= $2::uuid and d.id < $3::uuid
+    and d.status = 'pending' and d.lease_until is not null
+  order by d.id limit $4::int4`
+
+/**
+ * First attempts that should be over, oldest first, and the id up to which the walk has seen all: those whose lease
+ * still runs hold it back.
+ */
+export async function findOverdue(
+  pool: pg.Pool,
+  watermark: string,
+  nowMs: number,
+): Promise<{ overdue: Overdue[]; watermark: string }> {
+  const until = firstIdAt(nowMs - LEASE_MS - MARGIN_MS)
+  if (until <= watermark) return { overdue: [], watermark }
+  const { rows } = await pool.query<{
+    class: number
+    id: string
+    lease_until: Date
+    destination_id: string
+    project_id: string
+    organisation_id: string
+    plan: string
+    overrides: Record<string, unknown>
+  }>(FIND_OVERDUE, [int2Array([...RETENTION_CLASSES, HELD_CLASS]), watermark, until, SWEEP_BATCH])
+  const leased = rows.find((row) => row.lease_until.getTime() > nowMs)
+  const full = rows.length === SWEEP_BATCH ? rows.at(-1)?.id : undefined
+  return {
+    overdue: rows
+      .filter((row) => row.lease_until.getTime() <= nowMs)
+      .map((row) => ({
+        class: row.class,
+        deliveryId: row.id,
+        leaseUntil: row.lease_until,
+        organisationId: row.organisation_id,
+        projectId: row.project_id,
+        destinationId: row.destination_id,
+        plan: row.plan,
+        overrides: row.overrides,
+      })),
+    watermark: leased?.id ?? full ?? until,
+  }
+}
+
+/** The lease is compared again, so that a worker which took the delivery meanwhile keeps it. */
+const MOVE_TO_WAITING = `
+  with input as materialized (
+    select * from unnest($1::int2[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::uuid[], $6::uuid[], $7::int2[])
+    as t (class, id, lease_until, organisation_id, project_id, destination_id, partition)
+  ), changed as (
+    update delivery d set lease_until = null from input i
+    where d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
+    returning i.*, d.connection_id, d.source_id
+  )
+  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+    partition, status, attempt_trigger, next_at)
+  select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.connection_id, i.source_id,
+    i.partition, 'pending', 'initial', $8::timestamptz
+  from changed i
+  on conflict (delivery_id) do nothing`
+
+/** Makes overdue first attempts due now. Returns how many were still nobody's. */
+export async function moveToWaiting(
+  pool: pg.Pool,
+  overdue: readonly (Overdue & { partition: number })[],
+  nowMs: number,
+): Promise<number> {
+  const { rowCount } = await pool.query(MOVE_TO_WAITING, [
+    int2Array(overdue.map((row) => row.class)),
+    uuidArray(overdue.map((row) => row.deliveryId)),
+    timeArray(overdue.map((row) => row.leaseUntil.getTime())),
+    uuidArray(overdue.map((row) => row.organisationId)),
+    uuidArray(overdue.map((row) => row.projectId)),
+    uuidArray(overdue.map((row) => row.destinationId)),
+    int2Array(overdue.map((row) => row.partition)),
+    new Date(nowMs),
+  ])
+  return rowCount ?? 0
+}

@@ -1,0 +1,216 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { Db } from '../db.ts'
+import { isOf } from '../lists/foreign.ts'
+import type { Reach } from '../lists/page.ts'
+import { behind, type Direction } from '../lists/spans.ts'
+import { cut, readStrand, type Strand, type Stretch, type Walk } from '../lists/strands.ts'
+
+/** An event as it stands in a list. */
+export interface EventSummary {
+  class: number
+  id: string
+  organisationId: string
+  projectId: string
+  sourceId: string
+  status: string
+  eventType: string | null
+  idempotencyKey: string | null
+  rejectionReason: string | null
+  verifiedWith: string
+  method: string
+  path: string
+  contentType: string | null
+  sizeBytes: number
+  isBinary: boolean
+  remoteIp: string
+}
+
+/** An event with all that was received. */
+export interface Event extends EventSummary {
+  /** JSON of [name, value] pairs. */
+  headers: string
+  /** Raw, without the question mark. */
+  query: string
+  raw: Buffer
+  /** JSON of what matching said of each connection; null when it said nothing worth keeping. */
+  outcomes: string | null
+  verifiedUs: number
+  matchedUs: number
+  storedAt: Date
+}
+
+export interface EventFilter {
+  projectId: string
+  sourceId: string | undefined
+  status: string | undefined
+  /** Bounds of the id: from the first, before the second. */
+  fromId: string | undefined
+  untilId: string | undefined
+  sortDir: Direction
+  /** The last id of the page before. */
+  afterId: string | undefined
+}
+
+export interface EventPage {
+  limit: number
+  nowMs: number
+  readRows: number
+}
+
+/** The columns of an `EventSummary`. */
+export const SUMMARY = sql`
+  class, id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
+  event_type as "eventType", idempotency_key as "idempotencyKey", rejection_reason as "rejectionReason",
+  verified_with as "verifiedWith", method, path, content_type as "contentType", size_bytes as "sizeBytes",
+  is_binary as "isBinary", remote_ip as "remoteIp"`
+
+export async function listEvents(
+  db: Db,
+  filter: EventFilter,
+  page: EventPage,
+): Promise<Stretch<EventSummary>> {
+  return await readStrand(db, strandOf(filter, SUMMARY), walkOf(filter, page))
+}
+
+/** How many such events a page has, and the id behind which the next one goes on; undefined at the end. */
+export async function measureEvents(
+  db: Db,
+  filter: EventFilter,
+  page: EventPage,
+): Promise<{ count: number; nextId: string | undefined }> {
+  const ids = await readStrand<{ id: string }>(db, strandOf(filter, sql`id`), walkOf(filter, page))
+  const { rows, nextId } = cut(ids, page.limit)
+  return { count: rows.length, nextId }
+}
+
+/**
+ * As `listEvents`, each row with whether its transaction lies below `settledBelow`: nothing with a smaller id can come
+ * in beside it. Rows older than the column have no transaction. (decisions: Statistics and stream)
+ */
+export async function listSettledEvents(
+  db: Db,
+  filter: EventFilter,
+  page: EventPage,
+  settledBelow: bigint,
+): Promise<Stretch<EventSummary & { isSettled: boolean }>> {
+  const isSettled = sql`coalesce(transaction_id < ${String(settledBelow)}::xid8, true) as "isSettled"`
+  return await readStrand(db, strandOf(filter, sql`${SUMMARY}, ${isSettled}`), walkOf(filter, page))
+}
+
+function walkOf({ fromId, untilId, afterId, sortDir }: EventFilter, page: EventPage): Walk {
+  const whole = { fromId, untilId }
+  const span = afterId === undefined ? whole : behind(whole, afterId, sortDir)
+  return { ...page, span, dir: sortDir }
+}
+
+/** Most are `received`, so that status has no index. */
+function strandOf(
+  { projectId, sourceId, status }: EventFilter,
+  columns: RawBuilder<unknown>,
+): Strand {
+  const isRare = status !== undefined && status !== 'received'
+  const ways = [
+    ...(isRare ? [['project', 'status']] : []),
+    ...(sourceId === undefined ? [] : [['source']]),
+  ]
+  return {
+    table: sql`event t`,
+    id: sql`t.id`,
+    columns,
+    equals: {
+      project: { column: sql`t.project_id`, value: sql`${projectId}::uuid` },
+      ...(sourceId !== undefined && { source: isOf('source', sourceId, projectId) }),
+      ...(status !== undefined && {
+        status: {
+          column: sql`t.status`,
+          value: sql`${status}::text`,
+          ...(isRare && { predicate: sql`t.status <> 'received'` }),
+        },
+      }),
+    },
+    others: [],
+    ways: ways.length === 0 ? [['project']] : ways,
+    isPartitioned: true,
+  }
+}
+
+/** The class that an event is stored in; undefined when there is none such. */
+export async function classOfEvent(db: Db, id: string): Promise<number | undefined> {
+  const { rows } = await sql<{ class: number }>`
+    select class from event where id = ${id}::uuid`.execute(db)
+  return rows[0]?.class
+}
+
+/** Undefined when the event is absent or out of reach: the caller must not tell which. */
+export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event | undefined> {
+  const project =
+    reach.projectId === undefined ? sql`true` : sql`project_id = ${reach.projectId}::uuid`
+  const { rows } = await sql<Event>`
+    select ${SUMMARY}, headers, query, raw, outcomes, verified_us as "verifiedUs", matched_us as "matchedUs",
+      stored_at as "storedAt"
+    from event
+    where id = ${id}::uuid and organisation_id = ${reach.organisationId}::uuid and ${project}`.execute(
+    db,
+  )
+  return rows[0]
+}
+
+/**
+ * The class of an event, which to the end of the transaction is neither purged nor moved to another class; undefined
+ * when it was purged.
+ */
+export async function lockEvent(tx: Db, id: string): Promise<number | undefined> {
+  const { rows } = await sql<{ class: number }>`
+    select class from event where id = ${id}::uuid for key share`.execute(tx)
+  return rows[0]?.class
+}
+
+/** The events that deliveries send, by id: their headers and where they came from, without bodies. */
+export async function eventHeads(
+  db: Db,
+  ids: readonly string[],
+): Promise<Map<string, Pick<Event, 'id' | 'headers' | 'verifiedWith' | 'remoteIp'>>> {
+  const { rows } = await sql<Pick<Event, 'id' | 'headers' | 'verifiedWith' | 'remoteIp'>>`
+    select id, headers, verified_with as "verifiedWith", remote_ip as "remoteIp"
+    from event where id = any(${ids}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Whether the project ever had an event, as the statistics know it: one that is gone by retention counts. */
+export async function hasAnyEvent(db: Db, projectId: string): Promise<boolean> {
+  const id = sql`${projectId}::uuid`
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from event_rollup where project_id = ${id})
+      or exists (select from event_delta where project_id = ${id}) as found`.execute(db)
+  return rows[0]?.found === true || (await hasStoredEvent(db, projectId))
+}
+
+/**
+ * One look into each partition's index by project: reading events until one of the project comes by would be reading
+ * all of them for a project that has none.
+ */
+async function hasStoredEvent(db: Db, projectId: string): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from event where project_id = ${projectId}::uuid) as found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
+/** The conditions of a list, without its order. */
+export function where(filter: EventFilter): RawBuilder<unknown> {
+  const { projectId, sourceId, status, fromId, untilId, afterId, sortDir } = filter
+  const beyond = sortDir === 'asc' ? sql`>` : sql`<`
+  const conditions = [
+    sql`project_id = ${projectId}::uuid`,
+    ...(sourceId === undefined ? [] : [sql`source_id = ${sourceId}::uuid`]),
+    ...(status === undefined ? [] : [sql`status = ${status}`]),
+    ...(fromId === undefined ? [] : [sql`id >= ${fromId}::uuid`]),
+    ...(untilId === undefined ? [] : [sql`id < ${untilId}::uuid`]),
+    ...(afterId === undefined ? [] : [sql`id ${beyond} ${afterId}::uuid`]),
+  ]
+  return sql.join(conditions, sql` and `)
+}
+
+export function order({ sortDir }: EventFilter): RawBuilder<unknown> {
+  return sql`order by id ${sql.raw(sortDir)}`
+}

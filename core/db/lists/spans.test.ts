@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+
+import { firstIdAt, newId, timeOfId } from '../../ids.ts'
+import { behind, spansOf, type Span } from './spans.ts'
+
+const DAY_MS = 86_400_000
+const NOW = Date.UTC(2026, 10, 21, 12)
+const OPEN: Span = { fromId: undefined, untilId: undefined }
+
+function at(days: number): string {
+  return firstIdAt(NOW + days * DAY_MS)
+}
+
+/** Edges in days from now; null is open. */
+function edges(spans: Span[]): (number | null)[][] {
+  const days = (id: string | undefined): number | null =>
+    id === undefined ? null : (timeOfId(id) - NOW) / DAY_MS
+  return spans.map(({ fromId, untilId }) => [days(fromId), days(untilId)])
+}
+
+test('spansOf() goes back from now by a day, a week and the rest', () => {
+  expect(edges(spansOf(OPEN, 'desc', NOW))).toEqual([
+    [-1, 1],
+    [-7, -1],
+    [null, -7],
+  ])
+})
+
+test('spansOf() goes up from the oldest class', () => {
+  expect(edges(spansOf(OPEN, 'asc', NOW))).toEqual([
+    [null, -91],
+    [-91, -90],
+    [-90, -84],
+    [-84, 1],
+  ])
+})
+
+test.for([
+  ['desc', { fromId: at(-3), untilId: at(-2) }, [[-3, -2]]],
+  ['desc', { fromId: at(-9), untilId: at(-5) }, [[-6, -5], [-9, -6]]], // prettier-ignore
+  ['desc', { fromId: at(-0.5), untilId: undefined }, [[-0.5, 1]]],
+  ['desc', { fromId: undefined, untilId: at(400) }, [[-1, 1], [-7, -1], [null, -7]]], // prettier-ignore
+  ['asc', { fromId: at(-3), untilId: at(-2) }, [[-3, -2]]],
+  ['asc', { fromId: at(-30), untilId: undefined }, [[-30, -29], [-29, -23], [-23, 1]]], // prettier-ignore
+  ['asc', { fromId: at(-400), untilId: at(-100) }, [[-400, -100]]],
+] as const)('spansOf() of %s %j', ([dir, span, expected]) => {
+  expect(edges(spansOf(span, dir, NOW))).toEqual(expected)
+})
+
+test('spansOf() of nothing is nothing', () => {
+  expect(spansOf({ fromId: at(-2), untilId: at(-2) }, 'desc', NOW)).toEqual([])
+  expect(spansOf({ fromId: at(-2), untilId: at(-3) }, 'asc', NOW)).toEqual([])
+})
+
+test('behind() leaves the id out in both directions', () => {
+  const id = newId(NOW)
+  const { untilId } = behind(OPEN, id, 'desc')
+  expect(untilId).toBe(id)
+  const { fromId = '' } = behind(OPEN, id, 'asc')
+  expect(fromId > id && fromId < newId(NOW + 1)).toBe(true)
+})

@@ -1,0 +1,81 @@
+import { firstIdAt, idAfter, timeOfId } from '../../ids.ts'
+import { RETENTION_CLASSES } from '../../limits.ts'
+
+/** Ids from the first, before the second; undefined is open. */
+export interface Span {
+  fromId: string | undefined
+  untilId: string | undefined
+}
+
+export type Direction = 'asc' | 'desc'
+
+const DAY_MS = 86_400_000
+
+/** Planning a statement costs as much a partition as running it: a page seldom needs more than the first. */
+const GROWING_DAYS = [1, 7]
+
+/** What is older was moved to where no days are, or is about to go. */
+const OLDEST_DAYS = Math.max(...RETENTION_CLASSES) + 1
+
+/**
+ * A span cut into shorter ones, in the order of a list: first a day, then a week, then the rest. What lies more than a
+ * day ahead of `nowMs` is left out: no clock of ours is that fast.
+ */
+export function spansOf(span: Span, dir: Direction, nowMs: number): Span[] {
+  return dir === 'asc' ? ascending(span, nowMs) : descending(span, nowMs)
+}
+
+function descending({ fromId, untilId }: Span, nowMs: number): Span[] {
+  const spans: Span[] = []
+  let until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
+  const topMs = Math.min(timeOfId(until), nowMs)
+  for (const days of GROWING_DAYS) {
+    const edge = firstIdAt(topMs - days * DAY_MS)
+    if (fromId !== undefined && edge <= fromId) break
+    spans.push({ fromId: edge, untilId: until })
+    until = edge
+  }
+  return withoutEmpty([...spans, { fromId, untilId: until }])
+}
+
+function ascending({ fromId, untilId }: Span, nowMs: number): Span[] {
+  const spans: Span[] = []
+  const until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
+  const oldest = firstIdAt(nowMs - OLDEST_DAYS * DAY_MS)
+  let from = fromId
+  if (from === undefined || from < oldest) {
+    spans.push({ fromId, untilId: earlier(oldest, until) })
+    from = oldest
+  }
+  const bottomMs = timeOfId(from)
+  for (const days of GROWING_DAYS) {
+    const edge = firstIdAt(bottomMs + days * DAY_MS)
+    if (edge >= until) break
+    spans.push({ fromId: from, untilId: edge })
+    from = edge
+  }
+  return withoutEmpty([...spans, { fromId: from, untilId: until }])
+}
+
+/** Ids in text sort as they do in themselves. */
+function earlier(one: string | undefined, other: string): string {
+  return one !== undefined && one < other ? one : other
+}
+
+function withoutEmpty(spans: Span[]): Span[] {
+  return spans.filter(
+    ({ fromId, untilId }) => fromId === undefined || untilId === undefined || fromId < untilId,
+  )
+}
+
+/** What of a span lies behind an id, in the order of a list. */
+export function behind({ fromId, untilId }: Span, id: string, dir: Direction): Span {
+  if (dir === 'desc') return { fromId, untilId: earlier(untilId, id) }
+  return since({ fromId, untilId }, idAfter(id))
+}
+
+/** What of a span does not lie before an id. */
+export function since(span: Span, id: string | undefined): Span {
+  const isLater = id !== undefined && (span.fromId === undefined || id > span.fromId)
+  return isLater ? { ...span, fromId: id } : span
+}

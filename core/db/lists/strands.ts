@@ -1,0 +1,163 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { Db } from '../db.ts'
+import { and, isEqual, orderBy, readOrdered, servedBy, type Equal, type Range } from './ordered.ts'
+import { since, spansOf, type Direction, type Span } from './spans.ts'
+
+/** Rows in the order of their ids, read by one of several indexes. The table's name is `t`. */
+export interface Strand {
+  table: RawBuilder<unknown>
+  /** The column of the id. */
+  id: RawBuilder<unknown>
+  columns: RawBuilder<unknown>
+  equals: { readonly project: Equal } & Readonly<Record<string, Equal>>
+  /** Conditions that no index serves. */
+  others: readonly RawBuilder<unknown>[]
+  /** An index each: the names of `equals` that are its columns, which the id follows. None: the table is small. */
+  ways: readonly (readonly string[])[]
+  /** By the day of the id. */
+  isPartitioned: boolean
+  /** There is none before it. */
+  fromId?: string
+}
+
+export interface Walk {
+  span: Span
+  dir: Direction
+  /** Rows found, one more included, end a walk. */
+  limit: number
+  nowMs: number
+  /** Rows of an index that one statement looks through for a filter that has none. */
+  readRows: number
+}
+
+/** What a walk found: one row more than its limit at most. */
+export interface Stretch<T> {
+  rows: T[]
+  /** So far it was read: more may lie behind this id, and what lies before it is all here. */
+  reachedId: string | undefined
+}
+
+/** The rows of a page, and the id behind which the next one goes on; undefined at the end. */
+export interface Cut<T> {
+  rows: T[]
+  nextId: string | undefined
+}
+
+/** The way is chosen by how far so many of its rows reach. */
+const PROBED_ROWS = 500
+
+export function cut<T extends { id: string }>(
+  { rows, reachedId }: Stretch<T>,
+  limit: number,
+): Cut<T> {
+  const shown = rows.slice(0, limit)
+  return { rows: shown, nextId: rows.length > limit ? shown.at(-1)?.id : reachedId }
+}
+
+/**
+ * Reads until the page is full, the strand ends, or so many rows did not fill it: where conditions that no index serves
+ * are seldom met, a page is short rather than slow. Its connection must read by index only.
+ */
+export async function readStrand<T extends { id: string }>(
+  db: Db,
+  strand: Strand,
+  walk: Walk,
+): Promise<Stretch<T>> {
+  const { dir, nowMs, limit } = walk
+  const span = since(walk.span, strand.fromId)
+  const spans = strand.isPartitioned ? spansOf(span, dir, nowMs) : [span]
+  const way = await narrowestWay(db, strand, { dir, span: spans[0] ?? span })
+  const found: T[] = []
+  for (const part of spans) {
+    const left = { ...walk, span: part, limit: limit - found.length }
+    const { rows, reachedId } = await readSpan<T>(db, { strand, way }, left)
+    found.push(...rows)
+    if (reachedId !== undefined || found.length > limit) return { rows: found, reachedId }
+  }
+  return { rows: found, reachedId: undefined }
+}
+
+async function readSpan<T extends { id: string }>(
+  db: Db,
+  { strand, way }: { strand: Strand; way: readonly string[] },
+  { span, dir, limit, readRows }: Walk,
+): Promise<Stretch<T>> {
+  const { table, id, columns, equals } = strand
+  const { found, reached } = await readOrdered<T>(db, {
+    table,
+    columns,
+    prefix: pick(equals, way),
+    order: [id],
+    dir,
+    ...boundsOf(span),
+    served: conditionsOf(id, span),
+    others: othersOf(strand, way),
+    readRows,
+    limit,
+  })
+  return { rows: found, reachedId: reached?.id }
+}
+
+/** Every way looks at the project. */
+function othersOf({ equals, others }: Strand, way: readonly string[]): RawBuilder<unknown>[] {
+  const rest = Object.keys(equals).filter((name) => name !== 'project' && !way.includes(name))
+  return [...pick(equals, rest).map(isEqual), ...others]
+}
+
+/** The way that has the fewest rows next: few at all, or such as reach far. */
+async function narrowestWay(
+  db: Db,
+  { table, id, equals, ways }: Strand,
+  { span, dir }: Pick<Walk, 'span' | 'dir'>,
+): Promise<readonly string[]> {
+  const [first = []] = ways
+  if (ways.length < 2) return first
+  const last = dir === 'asc' ? sql`max` : sql`min`
+  const probes = ways.map((way) => {
+    const prefix = pick(equals, way)
+    const served = conditionsOf(id, span)
+    const within = and(servedBy({ prefix, order: [id], ...boundsOf(span), served }))
+    // Ids in text compare as they do in themselves; not every supported version has min(uuid).
+    return sql`select count(*)::int as rows, ${last}(id::text collate "C") as "lastId"
+      from (select ${id} as id from ${table} where ${within}
+        ${orderBy(prefix, [id], dir)} limit ${PROBED_ROWS}) as next`
+  })
+  const { rows } = await sql<Probe>`${sql.join(probes, sql` union all `)}`.execute(db)
+  const [narrowest] = [...rows.entries()].toSorted(([, one], [, other]) => compare(one, other, dir))
+  return ways[narrowest?.[0] ?? 0] ?? first
+}
+
+interface Probe {
+  rows: number
+  lastId: string | null
+}
+
+function compare(one: Probe, other: Probe, dir: Direction): number {
+  if (one.rows !== other.rows) return one.rows - other.rows
+  if (one.rows < PROBED_ROWS || one.lastId === other.lastId) return 0
+  const isFurther = (one.lastId ?? '') > (other.lastId ?? '') === (dir === 'asc')
+  return isFurther ? -1 : 1
+}
+
+function boundsOf({ fromId, untilId }: Span): Pick<Range, 'low' | 'high'> {
+  return {
+    ...(fromId !== undefined && { low: { values: [sql`${fromId}::uuid`], isIncluded: true } }),
+    ...(untilId !== undefined && { high: { values: [sql`${untilId}::uuid`], isIncluded: false } }),
+  }
+}
+
+/** As conditions of their own the bounds leave partitions out; any of their indexes could serve them. */
+export function conditionsOf(
+  id: RawBuilder<unknown>,
+  { fromId, untilId }: Span,
+): RawBuilder<unknown>[] {
+  return [
+    ...(fromId === undefined ? [] : [sql`${id} >= ${fromId}::uuid`]),
+    ...(untilId === undefined ? [] : [sql`${id} < ${untilId}::uuid`]),
+  ]
+}
+
+function pick(equals: Strand['equals'], names: readonly string[]): Equal[] {
+  return names.flatMap((name) => equals[name] ?? [])
+}

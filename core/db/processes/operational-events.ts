@@ -1,0 +1,82 @@
+import { z } from 'zod'
+
+import { firstIdAt, newId } from '../../ids.ts'
+import type { Db } from '../db.ts'
+
+const PRUNE_BATCH = 5_000
+
+const Kind = z.enum(['destination.failing', 'destination.disabled', 'destination.recovered'])
+
+/** Something that an organisation must hear of although nobody asked. (decisions: Accounts, dashboard, agents) */
+export interface OperationalEvent {
+  organisationId: string
+  projectId: string | null
+  kind: z.infer<typeof Kind>
+  subjectId: string
+  /** What it is told for: a second event of the same kind, subject and occasion is not recorded. */
+  occasion: string
+  details: Record<string, unknown>
+  atMs: number
+}
+
+/** To be called in the transaction of what happened. */
+export async function recordOperationalEvents(
+  db: Db,
+  events: readonly OperationalEvent[],
+): Promise<void> {
+  if (events.length === 0) return
+  await db
+    .insertInto('operational_event')
+    .values(
+      events.map((event) => ({
+        id: newId(event.atMs),
+        organisation_id: event.organisationId,
+        project_id: event.projectId,
+        kind: event.kind,
+        subject_id: event.subjectId,
+        occasion: event.occasion,
+        details: JSON.stringify(event.details),
+        at: new Date(event.atMs),
+      })),
+    )
+    .onConflict((conflict) => conflict.columns(['subject_id', 'kind', 'occasion']).doNothing())
+    .execute()
+}
+
+/** Oldest first, behind the event `afterId`. */
+export async function listOperationalEvents(
+  db: Db,
+  organisationId: string,
+  { limit, afterId }: { limit: number; afterId: string | undefined },
+): Promise<(OperationalEvent & { id: string })[]> {
+  let query = db
+    .selectFrom('operational_event')
+    .selectAll()
+    .where('organisation_id', '=', organisationId)
+  if (afterId !== undefined) query = query.where('id', '>', afterId)
+  const rows = await query.orderBy('id').limit(limit).execute()
+  return rows.map((row) => ({
+    id: row.id,
+    organisationId: row.organisation_id,
+    projectId: row.project_id,
+    kind: Kind.parse(row.kind),
+    subjectId: row.subject_id,
+    occasion: row.occasion,
+    details: row.details,
+    atMs: row.at.getTime(),
+  }))
+}
+
+/** Deletes some of the events from before `beforeMs`. */
+export async function deleteOldOperationalEvents(db: Db, beforeMs: number): Promise<void> {
+  await db
+    .deleteFrom('operational_event')
+    .where('id', 'in', (old) =>
+      old
+        .selectFrom('operational_event')
+        .select('id')
+        .where('id', '<', firstIdAt(beforeMs))
+        .limit(PRUNE_BATCH),
+    )
+    .execute()
+}
