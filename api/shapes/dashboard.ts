@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import type { DeliveryCounts, EventCounts } from '../../core/db/statistics/dashboard.ts'
-import { mergeHistograms, percentile, type Histogram } from '../../core/statistics/histogram.ts'
+import { Histogram } from '../../core/statistics/histogram.ts'
 import { Timestamp } from '../fields.ts'
 
 const Count = z.int().min(0)
@@ -54,22 +54,24 @@ export function viewDashboard(
   nameOf: (group: string) => string | undefined,
 ): Shown[] {
   const sums = sumsOf(counted)
-  return axes.starts.flatMap((startMs) =>
-    axes.groups.map((group) => {
+  const names = new Map(axes.groups.map((group) => [group, nameOf(group)]))
+  return axes.starts.flatMap((startMs) => {
+    const start = timestamp(startMs)
+    return axes.groups.map((group) => {
       const { latencies, ...sum } = sums.get(keyOf({ startMs, group })) ?? nothing()
-      const name = nameOf(group)
+      const name = names.get(group)
       return {
-        start: timestamp(startMs),
+        start,
         ...(name !== undefined && { group: name }),
         ...sum,
         latencyMs: {
-          p50: percentile(latencies, 0.5),
-          p95: percentile(latencies, 0.95),
-          p99: percentile(latencies, 0.99),
+          p50: latencies.percentile(0.5),
+          p95: latencies.percentile(0.95),
+          p99: latencies.percentile(0.99),
         },
       }
-    }),
-  )
+    })
+  })
 }
 
 function sumsOf({
@@ -99,7 +101,7 @@ function sumsOf({
     }
     sum.attempts += row.attempts
     sum.retried += row.retried
-    sum.latencies = mergeHistograms(sum.latencies, row.latencies)
+    sum.latencies.merge(row.latencies)
   }
   return sums
 }
@@ -110,7 +112,7 @@ function nothing(): Sum {
     deliveries: { succeeded: 0, failed: 0, throttled: 0 },
     attempts: 0,
     retried: 0,
-    latencies: new Map(),
+    latencies: new Histogram(),
   }
 }
 

@@ -1,8 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
-import { z } from 'zod'
 
 import type { Buckets } from '../../statistics/granularity.ts'
-import type { Histogram } from '../../statistics/histogram.ts'
+import { Histogram } from '../../statistics/histogram.ts'
 import type { Db } from '../db.ts'
 import { wholeOf } from './rollups.ts'
 
@@ -53,7 +52,8 @@ const DELIVERY_GROUP = {
   connection: sql`connection_id`,
 }
 
-const Numbers = z.array(z.number())
+const COMMA = 44
+const ZERO = 48
 
 const NO_GROUP = sql`''::text`
 
@@ -111,7 +111,7 @@ export async function readDeliveryCounts(
     select start, "group"::text, sum(succeeded::float8) as succeeded, sum(failed::float8) as failed,
       sum(throttled::float8) as throttled, sum(attempts::float8) as attempts, sum(retried::float8) as retried,
       string_agg(nullif(trim('{}' from buckets::text), ''), ',') as buckets,
-      string_agg(trim('{}' from counts::text), ',') as counts
+      string_agg(nullif(trim('{}' from counts::text), ''), ',') as counts
     from counted group by is_folded, start, "group" limit ${filter.limit}`.execute(db)
   return rows.map(({ start, buckets, counts, ...row }) => ({
     ...row,
@@ -126,17 +126,26 @@ export async function readDeliveryCounts(
  * and as arrays the driver, which goes through them letter by letter.
  */
 function histogramOf(buckets: string | null, counts: string | null): Histogram {
+  const histogram = new Histogram()
   const attempts = numbersIn(counts)
-  const histogram = new Map<number, number>()
   for (const [n, bucket] of numbersIn(buckets).entries()) {
     // What is not folded is a bucket for each attempt.
-    histogram.set(bucket, (histogram.get(bucket) ?? 0) + (counts === null ? 1 : (attempts[n] ?? 0)))
+    histogram.add(bucket, counts === null ? 1 : (attempts[n] ?? 0))
   }
   return histogram
 }
 
+/** Whole numbers between commas, letter by letter: to cut out a string for each costs four times as much. */
 function numbersIn(list: string | null): number[] {
-  return list === null ? [] : Numbers.parse(JSON.parse(`[${list}]`))
+  if (list === null) return []
+  const numbers = [0]
+  for (let at = 0; at < list.length; at++) {
+    const last = numbers.length - 1
+    const code = list.charCodeAt(at)
+    if (code === COMMA) numbers.push(0)
+    else numbers[last] = (numbers[last] ?? 0) * 10 + code - ZERO
+  }
+  return numbers
 }
 
 function eventsOf(status: string): RawBuilder<unknown> {
