@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     // The tests wait more than they work, and every worker has connections of its own.
     maxWorkers: 3,
-    // Files share what their worker has loaded, which is a third of all work: nothing of ours lives in a module.
+    // Files share what their worker has loaded, which is a third of all work: of ours only the last id lives in a module.
     isolate: false,
     projects: [
       {

@@ -17,7 +17,7 @@ import { openDb, openPool, type Db } from '../core/db/db.ts'
 import { migrate } from '../core/db/migrate.ts'
 import { ensurePartitions } from '../core/db/partitions.ts'
 import { openEgress } from '../core/egress/egress.ts'
-import { decodeId, encodeId } from '../core/ids.ts'
+import { decodeId, encodeId, newId, timeOfId } from '../core/ids.ts'
 import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
 import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
 import type { Plans } from '../core/plans/plans.ts'
@@ -176,8 +176,13 @@ async function makeKey(
   return { id: encodeId('key', key.id), key: text }
 }
 
+/**
+ * Ids of one process never go back a little: a world begins where those that were made before in this process have come
+ * to, whose clocks may have been ahead, or what it stores would lie in its future.
+ */
 function shiftableClock(): ShiftableClock {
-  let shiftMs = 0
+  const nowMs = Date.now()
+  let shiftMs = timeOfId(newId(nowMs)) - nowMs
   return {
     now: () => Date.now() + shiftMs,
     advance: (ms) => {

@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node'
 import { z } from 'zod'
 
 import { startRelay } from '../faults/relay.ts'
-import { scratch } from '../servers.ts'
+import { LIGHT, scratch } from '../servers.ts'
 
 const Told = z.object({ apiUrl: z.url(), ingestUrl: z.url() })
 
@@ -29,11 +29,12 @@ const ENDPOINT_HOST = '127.0.0.2'
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using stack = new AsyncDisposableStack()
-  const { path } = stack.use(scratch())
+  const { path } = stack.use(scratch(LIGHT))
   const clockFile = join(path, 'clock')
   writeFileSync(clockFile, '0')
+  const DATA_DIR = join(path, 'relay')
   const allowed = { DELIVERY_ALLOW_CIDRS: `${ENDPOINT_HOST}/32` }
-  const relay = stack.use(await startRelay({ TEST_CLOCK_FILE: clockFile, ...allowed }))
+  const relay = stack.use(await startRelay({ DATA_DIR, TEST_CLOCK_FILE: clockFile, ...allowed }))
   const { dataDir } = relay
   const told = Told.parse(JSON.parse(readFileSync(join(dataDir, 'standalone.json'), 'utf8')))
   const ingestPid = relay.role('ingest')
