@@ -16,8 +16,8 @@ import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
-import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
 import { audit, transact } from '../change.ts'
+import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
 import { route, type Call } from '../route.ts'
@@ -158,7 +158,7 @@ export const CONNECTION_ROUTES = [
         })
         return found
       })
-      await withdrawDeleted(deps, [connection.id])
+      await endWaiting(deps, [{ kind: 'connection', ...connection }])
       await announceChanges(deps, [{ kind: 'source', id: connection.sourceId }])
       return { status: 204 }
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { connectionsOf } from '../../core/db/configuration/connections.ts'
+import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
 import {
   deleteDestination,
   DESTINATION_NAME_TAKEN,
@@ -13,10 +13,10 @@ import {
 import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
-import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
+import { announceChanges } from '../../core/stream/config-changes.ts'
 import { audit, transact } from '../change.ts'
 import { changeDestination, newDestination, shownChanges } from '../destination-change.ts'
+import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
 import { Flag } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
@@ -151,13 +151,12 @@ export const DESTINATION_ROUTES = [
     responses: { 204: null },
     errors: ['CONFLICT'],
     async handle(call) {
-      const changes = await removeDestination(call)
-      const deleted = changes.filter(({ kind }) => kind === 'destination')
-      await withdrawDeleted(
-        call.deps,
-        deleted.map(({ id }) => id),
-      )
-      await announceChanges(call.deps, changes)
+      const { destination, connections } = await removeDestination(call)
+      await endWaiting(call.deps, [{ kind: 'destination', ...destination }])
+      await announceChanges(call.deps, [
+        { kind: 'destination', id: destination.id },
+        ...connections.map(({ sourceId }) => ({ kind: 'source' as const, id: sourceId })),
+      ])
       return { status: 204 }
     },
   }),
@@ -231,7 +230,10 @@ async function removeDestination({
   reach,
   params,
   query,
-}: Call<{ id: string }, { cascade: boolean }>): Promise<ConfigChange[]> {
+}: Call<{ id: string }, { cascade: boolean }>): Promise<{
+  destination: Row
+  connections: Connection[]
+}> {
   return await deps.db.transaction().execute(async (tx) => {
     const found =
       (await findDestination(tx, reach, params.id, { lock: true })) ??
@@ -256,9 +258,6 @@ async function removeDestination({
       id: found.id,
       changes: { name: found.name, connections: connections.map(({ name }) => name) },
     })
-    return [
-      { kind: 'destination', id: found.id },
-      ...connections.map(({ sourceId }) => ({ kind: 'source' as const, id: sourceId })),
-    ]
+    return { destination: found, connections }
   })
 }

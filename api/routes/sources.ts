@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { connectionsOf } from '../../core/db/configuration/connections.ts'
+import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
 import {
   deleteSource,
   findSource,
@@ -14,6 +14,7 @@ import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import { audit, transact } from '../change.ts'
+import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
 import { Flag } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
@@ -143,7 +144,11 @@ export const SOURCE_ROUTES = [
     responses: { 204: null },
     errors: ['CONFLICT'],
     async handle(call) {
-      await removeSource(call)
+      const connections = await removeSource(call)
+      await endWaiting(
+        call.deps,
+        connections.map((connection) => ({ kind: 'connection', ...connection })),
+      )
       await announceChanges(call.deps, [{ kind: 'source', id: call.params.id }])
       return { status: 204 }
     },
@@ -199,8 +204,8 @@ async function removeSource({
   reach,
   params,
   query,
-}: Call<{ id: string }, { cascade: boolean }>): Promise<void> {
-  await deps.db.transaction().execute(async (tx) => {
+}: Call<{ id: string }, { cascade: boolean }>): Promise<Connection[]> {
+  return await deps.db.transaction().execute(async (tx) => {
     const found =
       (await findSource(tx, reach, params.id, { lock: true })) ?? refuseMissing('src', params.id)
     const connections = await connectionsOf(tx, 'source_id', found.id)
@@ -226,5 +231,6 @@ async function removeSource({
       id: found.id,
       changes: { name: found.name, connections: connections.map(({ name }) => name) },
     })
+    return connections
   })
 }

@@ -336,7 +336,8 @@ export class Lane {
       this.#parking -= works.length
       this.#parks++
       this.#isDry = false
-      for (const work of works) work.settle()
+      // A deletion that was heard of meanwhile found neither the row nor the work.
+      for (const work of works) if (!this.#isWithdrawn(work)) work.settle()
       this.#pump()
       return undefined
     })

@@ -356,6 +356,7 @@ test('a worker that does not answer makes it 503: it may have what is held', asy
 /** What is deleted, and how. */
 const DELETIONS: [what: string, path: (route: Route) => string][] = [
   ['connection', ({ connection }) => `/v1/connections/${connection.id}`],
+  ['source', ({ source }) => `/v1/sources/${source.id}?cascade=true`],
   ['destination', ({ destination }) => `/v1/destinations/${destination.id}?cascade=true`],
 ]
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hangs, inTurn, says } from '../endpoint.ts'
 import { setUsage, usageOf } from '../limits.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
+import { uuid } from '../seed.ts'
 
 let relay: Relay
 beforeAll(async () => {
@@ -92,6 +93,26 @@ test.each(WAITING)('%s is cancelled when its destination is deleted', async (_na
   await remove(`${path}?cascade=true`)
   await relay.reaches(eventId, { status: 'cancelled', nextAttemptAt: null })
   await expectQuiet(route, before)
+})
+
+test('what a worker is parking while its connection is deleted is cancelled', async () => {
+  const route = await relay.route({ respond: hangs, destination: { maxConcurrency: 1 } })
+  await relay.accept(route.source)
+  await eventually(() => expect(route.endpoint.arrivals).toHaveLength(1))
+  const eventId = await relay.accept(route.source)
+  const client = await relay.pool.connect()
+  await client.query('begin')
+  const lock = 'select from delivery where event_id = $1 for update'
+  await client.query(lock, [uuid('evt', eventId)])
+  await relay.change('destinations', route.destination.id, { isEnabled: false })
+  await eventually(async () => {
+    const { rows } = await relay.pool.query(`select from pg_locks where not granted`)
+    expect(rows).not.toEqual([])
+  })
+  await remove(`/v1/connections/${route.connection.id}`)
+  await client.query('commit')
+  client.release()
+  await relay.reaches(eventId, { status: 'cancelled' })
 })
 
 /** Nothing more arrives, although whatever waited would be due. */

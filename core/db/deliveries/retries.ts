@@ -62,7 +62,6 @@ export async function makeRetries(
 
 /** What is about to be deleted, with the deliveries that wait for it. */
 export type Doomed =
-  | { kind: 'project'; id: string }
   | { kind: 'destination'; id: string; projectId: string }
   | { kind: 'connection'; id: string; destinationId: string; projectId: string }
 
@@ -87,13 +86,10 @@ export async function cancelWaiting(db: Db, doomed: Doomed, now: Date): Promise<
 
 function waitsFor(doomed: Doomed): RawBuilder<unknown> {
   switch (doomed.kind) {
-    case 'project':
-      return sql`w.project_id = ${doomed.id}`
     case 'destination':
       return sql`w.project_id = ${doomed.projectId} and w.destination_id = ${doomed.id}`
     case 'connection':
       return sql`w.project_id = ${doomed.projectId} and w.destination_id = ${doomed.destinationId}
-        and exists (select from delivery d
-          where d.class = w.class and d.id = w.delivery_id and d.connection_id = ${doomed.id})`
+        and w.connection_id = ${doomed.id}`
   }
 }
