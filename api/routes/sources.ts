@@ -135,7 +135,7 @@ export const SOURCE_ROUTES = [
     tag,
     summary: 'Delete a source',
     description:
-      'Its events stay. One that connections use needs `cascade=true`, and a key that may delete those.',
+      'Its events stay. One that connections use needs `cascade=true`, and a key that may delete those; what waits for them is cancelled.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'src' },

@@ -15,7 +15,7 @@ import { uuid } from '../seed.ts'
 
 const DIVIDED_MS = 10_000
 /** Less than what is left of a lease: whoever stopped has given up its partitions. */
-const HANDED_OVER_MS = 3_000
+const HANDED_OVER_MS = 4_000
 
 /** Every partition has one owner, and each worker some. */
 async function shared(workers: readonly WorkerProcess[], withinMs = DIVIDED_MS): Promise<void> {
