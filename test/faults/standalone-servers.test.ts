@@ -7,13 +7,13 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
-import { ensureDeliveryStream } from '../core/stream/delivery-stream.ts'
-import { openNats } from '../core/stream/nats.ts'
-import { DELIVERY_STREAM } from '../core/stream/subjects.ts'
-import { keepServer } from '../standalone/keep-server.ts'
-import { works } from '../standalone/nats-works.ts'
-import { isAlive, waitFor } from '../standalone/os-process.ts'
-import { scratch, startTestNats, startTestPostgres } from './servers.ts'
+import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
+import { openNats } from '../../core/stream/nats.ts'
+import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
+import { keepServer } from '../../standalone/keep-server.ts'
+import { works } from '../../standalone/nats-works.ts'
+import { isAlive, waitFor } from '../../standalone/os-process.ts'
+import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })

@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
-import { commandOf, isAlive, isGone, waitFor } from '../standalone/os-process.ts'
-import { freePort } from '../standalone/ports.ts'
-import { childrenOf } from './children.ts'
-import { SURROUNDINGS } from './program.ts'
-import { scratch } from './servers.ts'
+import { commandOf, isAlive, isGone, waitFor } from '../../standalone/os-process.ts'
+import { freePort } from '../../standalone/ports.ts'
+import { childrenOf } from '../children.ts'
+import { SURROUNDINGS } from '../program.ts'
+import { scratch } from '../servers.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 90_000
 const Standalone = z.object({
   apiUrl: z.url(),
