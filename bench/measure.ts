@@ -73,7 +73,8 @@ export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
   const deadline = performance.now() + SETTLE_MS
   const wanted = (): number => journal.accepted * traffic.fanOut
   while (
-    (journal.answered.length < journal.due.length || journal.arrived < wanted()) &&
+    (journal.answered.length < journal.due.length ||
+      journal.arrived - journal.duplicates < wanted()) &&
     performance.now() < deadline
   ) {
     await sleep(5)
@@ -155,7 +156,7 @@ function summarise(
     seconds,
     accepted: journal.accepted,
     refused: journal.refused,
-    delivered: journal.arrived,
+    delivered: journal.arrived - journal.duplicates,
     duplicates: journal.duplicates,
     toAnswer: spans(due, answered),
     answerToArrival: spans(answered, delivered),

@@ -18,7 +18,7 @@ import { openMetrics } from '../dataplane/worker/metrics.ts'
 import { startWorker, type Worker } from '../dataplane/worker/worker.ts'
 import { callApi, type Answer } from './call-api.ts'
 import { startEndpoint, type Endpoint, type Respond } from './endpoint.ts'
-import { LIGHT, scratch, startTestNats } from './servers.ts'
+import { IN_MEMORY, scratch, startTestNats } from './servers.ts'
 import { startWorld, type World, type WorldOptions } from './world.ts'
 
 /** Whatever the API answers with: tests look into all of it. */
@@ -135,7 +135,7 @@ export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
 
 async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Promise<Relay> {
   const own = stack.use(await startWorld(options))
-  const directory = stack.use(scratch(LIGHT))
+  const directory = stack.use(scratch(IN_MEMORY))
   let natsServer = await startTestNats(directory.path)
   stack.defer(async () => await natsServer.stop())
   const world = stack.use(await onNats(own, natsServer.url))

@@ -34,12 +34,12 @@ const SCRATCH_PREFIX = 'postern-test-'
 const DISK = tmpdir()
 
 /**
- * Where servers of tests that ask nothing of a disk keep their files: every world is a database of 700 files that come and
+ * Where servers of tests that ask nothing of a disk keep their files, if it has room: every world is a database of 700 files that come and
  * go, which took ext4 an eighth of all CPU of the suite.
  */
 const MEMORY = '/dev/shm'
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3
-export const LIGHT = hasRoom(MEMORY) ? MEMORY : DISK
+export const IN_MEMORY = hasRoom(MEMORY) ? MEMORY : DISK
 
 const STOP_MS = 5_000
 // The library's clean-up container comes from a registry; what we start, we stop.
@@ -53,7 +53,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const stack = new AsyncDisposableStack()
   try {
     await stopLeftovers()
-    const directory = stack.adopt(makeScratch(LIGHT), removeScratch)
+    const directory = stack.adopt(makeScratch(IN_MEMORY), removeScratch)
     const { TEST_DATABASE_URL, TEST_NATS_URL, TEST_POSTGRES_IMAGE, TEST_NATS_IMAGE } = process.env
     const postgres = stack.use(
       (await external(TEST_DATABASE_URL)) ??
@@ -120,7 +120,7 @@ function removeScratch(path: string): void {
 
 /** Ends the servers of earlier runs that were killed before they could. */
 async function stopLeftovers(): Promise<void> {
-  const entries = [...new Set([DISK, LIGHT])].flatMap((home) =>
+  const entries = [...new Set([DISK, IN_MEMORY])].flatMap((home) =>
     readdirSync(home).map((name) => ({ name, path: join(home, name) })),
   )
   for (const { name, path } of entries.filter((entry) => entry.name.startsWith(SCRATCH_PREFIX))) {

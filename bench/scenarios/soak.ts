@@ -11,9 +11,11 @@ export async function soak({ minutes, rate }: { minutes: number; rate: number })
   await minute()
   const early = readUsage(relay.installation.supervisorPid)
   let lost = 0
+  let duplicates = 0
   for (let n = 1; n < minutes; n++) {
     const run = await minute()
     lost += run.accepted - run.delivered
+    duplicates += run.duplicates
   }
   const late = readUsage(relay.installation.supervisorPid)
   return [
@@ -24,5 +26,6 @@ export async function soak({ minutes, rate }: { minutes: number; rate: number })
       cpu: '',
     })),
     { figure: 'accepted and not delivered', must: '0', measured: String(lost), cpu: '' },
+    { figure: 'delivered twice', must: '0', measured: String(duplicates), cpu: '' },
   ]
 }

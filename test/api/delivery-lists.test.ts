@@ -7,6 +7,7 @@ import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.t
 import { listEvents, type EventFilter, type EventSummary } from '../../core/db/events/events.ts'
 import { cut } from '../../core/db/lists/strands.ts'
 import { ensureDay } from '../../core/db/partitions.ts'
+import { NO_FILTER } from '../no-filter.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
@@ -134,19 +135,6 @@ function noteDelivery(
     responseStatus: of.lastResponseStatus ?? null,
     nextAtMs: of.nextAtMs,
   })
-}
-
-const NO_FILTER = {
-  status: undefined,
-  eventId: undefined,
-  connectionId: undefined,
-  destinationId: undefined,
-  sourceId: undefined,
-  errorCode: undefined,
-  responseStatus: undefined,
-  responseClass: undefined,
-  fromId: undefined,
-  untilId: undefined,
 }
 
 /** Follows the cursor to the end, page by page. */

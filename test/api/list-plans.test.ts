@@ -7,6 +7,7 @@ import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/deli
 import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
 import { listEvents, type EventFilter } from '../../core/db/events/events.ts'
 import type { Tables } from '../../core/db/tables.ts'
+import { NO_FILTER } from '../no-filter.ts'
 import { furnish, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
@@ -111,19 +112,6 @@ function parentsOf({ sourceId, destinationId, connectionId }: Furniture) {
     destinationId: uuid('dst', destinationId),
     connectionId: uuid('con', connectionId),
   }
-}
-
-const NO_FILTER = {
-  status: undefined,
-  eventId: undefined,
-  connectionId: undefined,
-  destinationId: undefined,
-  sourceId: undefined,
-  errorCode: undefined,
-  responseStatus: undefined,
-  responseClass: undefined,
-  fromId: undefined,
-  untilId: undefined,
 }
 
 test('no list of deliveries reads more than its share, whatever the filter and however little is known of the tables', async () => {

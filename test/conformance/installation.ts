@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node'
 import { z } from 'zod'
 
 import { startRelay } from '../faults/relay.ts'
-import { LIGHT, scratch } from '../servers.ts'
+import { IN_MEMORY, scratch } from '../servers.ts'
 
 const Told = z.object({ apiUrl: z.url(), ingestUrl: z.url() })
 
@@ -29,7 +29,7 @@ const ENDPOINT_HOST = '127.0.0.2'
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using stack = new AsyncDisposableStack()
-  const { path } = stack.use(scratch(LIGHT))
+  const { path } = stack.use(scratch(IN_MEMORY))
   const clockFile = join(path, 'clock')
   writeFileSync(clockFile, '0')
   const DATA_DIR = join(path, 'relay')

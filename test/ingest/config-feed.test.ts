@@ -16,6 +16,7 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 test('a change without a notice is heard once, also beside a transaction that stays open', async () => {
   const { db, nats } = world
   const client = new pg.Client({ connectionString: world.databaseUrl })
+  // Where an expectation fails, its database goes before it does.
   client.on('error', () => {})
   await client.connect()
   await client.query('begin')

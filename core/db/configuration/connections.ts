@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import { afterPage, sortColumn, withinReach, type Page, type Reach } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Connection {
@@ -42,16 +42,11 @@ export async function listConnections(
 /** Undefined when the connection is absent or out of reach: the caller must not tell which. */
 export async function findConnection(
   db: Db,
-  { organisationId, projectId }: Reach,
+  reach: Reach,
   id: string,
   options?: { lock: boolean },
 ): Promise<Connection | undefined> {
-  let query = db
-    .selectFrom('connection')
-    .selectAll()
-    .where('id', '=', id)
-    .where('organisation_id', '=', organisationId)
-  if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+  let query = db.selectFrom('connection').selectAll().where('id', '=', id).where(withinReach(reach))
   if (options?.lock === true) query = query.forUpdate()
   const row = await query.executeTakeFirst()
   return row && toConnection(row)

@@ -1,7 +1,7 @@
 import { sql, type Insertable, type Selectable } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import { afterPage, sortColumn, withinReach, type Page, type Reach } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Destination {
@@ -56,7 +56,7 @@ export async function listDestinations(
 /** Undefined when the destination is absent or out of reach: the caller must not tell which. */
 export async function findDestination(
   db: Db,
-  { organisationId, projectId }: Reach,
+  reach: Reach,
   id: string,
   options?: { lock: boolean },
 ): Promise<Destination | undefined> {
@@ -65,8 +65,7 @@ export async function findDestination(
     .selectAll()
     .select(isFailing)
     .where('id', '=', id)
-    .where('organisation_id', '=', organisationId)
-  if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+    .where(withinReach(reach))
   if (options?.lock === true) query = query.forUpdate()
   const row = await query.executeTakeFirst()
   return row && toDestination(row)

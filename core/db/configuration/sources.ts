@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import { afterPage, sortColumn, withinReach, type Page, type Reach } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Source {
@@ -60,7 +60,7 @@ export async function listSources(db: Db, projectId: string, page: Page): Promis
 /** Undefined when the source is absent or out of reach: the caller must not tell which. */
 export async function findSource(
   db: Db,
-  { organisationId, projectId }: Reach,
+  reach: Reach,
   id: string,
   options?: { lock: boolean },
 ): Promise<ActiveSource | undefined> {
@@ -70,8 +70,7 @@ export async function findSource(
     .selectAll('source')
     .select(['last_event_at', 'last_handshake_at'])
     .where('id', '=', id)
-    .where('organisation_id', '=', organisationId)
-  if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+    .where(withinReach(reach))
   if (options?.lock === true) query = query.forUpdate('source')
   const row = await query.executeTakeFirst()
   return row && toActiveSource(row)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import { firstIdAt } from '../../ids.ts'
 import type { Db } from '../db.ts'
-import type { EventSummary } from './events.ts'
+import { SUMMARY, type EventSummary } from './events.ts'
 
 /**
  * Transactions below `transaction` had begun to write at `ms`, the others had not. Between two marks lie the events of
@@ -50,11 +50,7 @@ export async function windowPage(
   const { firstMs, lastMs } = idTimes(from.ms, until.ms)
   const bySource = sourceId === undefined ? sql`true` : sql`source_id = ${sourceId}::uuid`
   const { rows } = await sql<EventSummary>`
-    select class, id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
-      event_type as "eventType", idempotency_key as "idempotencyKey", rejection_reason as "rejectionReason",
-      verified_with as "verifiedWith", method, path, content_type as "contentType", size_bytes as "sizeBytes",
-      is_binary as "isBinary", remote_ip as "remoteIp"
-    from event
+    select ${SUMMARY} from event
     where project_id = ${projectId}::uuid and ${bySource} and id > ${afterId ?? firstIdAt(0)}::uuid
       and id >= least(${firstIdAt(firstMs)}::uuid, (${oldestSpooled({ from, until })}))
       and id < ${firstIdAt(lastMs)}::uuid

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from '../db.ts'
 import { isOf } from '../lists/foreign.ts'
-import type { Reach } from '../lists/page.ts'
+import { withinReach, type Reach } from '../lists/page.ts'
 import { behind, type Direction } from '../lists/spans.ts'
 import { cut, readStrand, type Strand, type Stretch, type Walk } from '../lists/strands.ts'
 
@@ -144,15 +144,11 @@ export async function classOfEvent(db: Db, id: string): Promise<number | undefin
 
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
 export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event | undefined> {
-  const project =
-    reach.projectId === undefined ? sql`true` : sql`project_id = ${reach.projectId}::uuid`
   const { rows } = await sql<Event>`
     select ${SUMMARY}, headers, query, raw, outcomes, verified_us as "verifiedUs", matched_us as "matchedUs",
       stored_at as "storedAt"
     from event
-    where id = ${id}::uuid and organisation_id = ${reach.organisationId}::uuid and ${project}`.execute(
-    db,
-  )
+    where id = ${id}::uuid and ${withinReach(reach)}`.execute(db)
   return rows[0]
 }
 

@@ -14,6 +14,14 @@ export interface Reach {
   projectId: string | undefined
 }
 
+/** Part of the query itself, so that what is out of reach is as absent as what does not exist. */
+export function withinReach({ organisationId, projectId }: Reach): RawBuilder<boolean> {
+  const isOwn = sql<boolean>`organisation_id = ${organisationId}::uuid`
+  return projectId === undefined
+    ? isOwn
+    : sql<boolean>`${isOwn} and project_id = ${projectId}::uuid`
+}
+
 /** The id carries the creation time, so sorting by it is sorting by `createdAt`. */
 const COLUMN = { createdAt: 'id', name: 'name', updatedAt: 'updated_at' } as const
 

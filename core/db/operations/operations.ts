@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely'
 
 import { OPERATION_KINDS, type OperationKind } from '../../actions/operation.ts'
 import type { Db } from '../db.ts'
-import type { Reach } from '../lists/page.ts'
+import { withinReach, type Reach } from '../lists/page.ts'
 import type { LeftOver, OperationTable } from './operation-table.ts'
 
 export interface Operation {
@@ -55,16 +55,11 @@ export async function listOperations(
 /** Undefined when the operation is absent or out of reach: the caller must not tell which. */
 export async function findOperation(
   db: Db,
-  { organisationId, projectId }: Reach,
+  reach: Reach,
   id: string,
   options?: { lock: boolean },
 ): Promise<Operation | undefined> {
-  let query = db
-    .selectFrom('operation')
-    .selectAll()
-    .where('id', '=', id)
-    .where('organisation_id', '=', organisationId)
-  if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+  let query = db.selectFrom('operation').selectAll().where('id', '=', id).where(withinReach(reach))
   if (options?.lock === true) query = query.forUpdate()
   const row = await query.executeTakeFirst()
   return row && toOperation(row)
