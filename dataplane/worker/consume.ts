@@ -20,6 +20,9 @@ const PULL_AHEAD_MIN = 16
 /** Work in memory past which no message is taken: lanes and writes catch up first. */
 const HELD_MAX = 8_192
 
+/** Claims of one partition under way past which none of its messages is taken: PostgreSQL answers these first. */
+const CLAIMING_MAX = 512
+
 /** With less of the lease left than this, the row is claimed before the attempt: the sweeper may be near. */
 const LEASE_REST_MS = 7_000
 
@@ -39,6 +42,8 @@ export interface ConsumeDeps {
   results: Results
   /** Work in memory now. */
   held(): number
+  /** No lane of the partition is to be filled no further. */
+  hasRoom(partition: number): boolean
   /** What messages take of memory, among others. */
   memory: ByteBudget
   /** Under which a message of the partition is taken, until it is handed over; undefined when it is not this worker's. */
@@ -51,7 +56,8 @@ export class Consumption {
   readonly #deps: ConsumeDeps
   readonly #pulls = new Map<number, DeliveryPull>()
   readonly #stopping = new Map<number, Promise<unknown>>()
-  readonly #claiming = new Set<Promise<void>>()
+  /** Claims under way, by partition. */
+  readonly #claiming = new Map<number, Set<Promise<void>>>()
   #ahead = PULL_AHEAD
   /** How to answer for the work in hand by delivery id, each to the newest message that names it. */
   readonly #inHand = new Map<string, Answer>()
@@ -73,6 +79,11 @@ export class Consumption {
     }
   }
 
+  /** More may be taken of the partition than a moment ago. */
+  madeRoom(partition: number): void {
+    this.#pulls.get(partition)?.look()
+  }
+
   /** Resolves when nothing more of them can come. */
   async stop(partitions: Iterable<number>): Promise<void> {
     const stopping: unknown[] = []
@@ -82,7 +93,7 @@ export class Consumption {
       stopping.push(this.#stopping.get(partition))
     }
     await Promise.all(stopping)
-    await Promise.all(this.#claiming)
+    await Promise.all([...this.#claiming.values()].flatMap((claims) => [...claims]))
   }
 
   async stopAll(): Promise<void> {
@@ -101,15 +112,25 @@ export class Consumption {
   }
 
   #open(partition: number): DeliveryPull {
-    const { nats, results, memory } = this.#deps
     return new DeliveryPull({
-      nats,
+      nats: this.#deps.nats,
       partition,
       ahead: () => this.#ahead,
-      mayAsk: () => memory.hasRoom && this.#deps.held() + results.backlog() <= HELD_MAX,
+      mayAsk: () => this.#hasRoom(partition),
       take: (message) => this.#take(message, partition),
       onMissing: () => void this.#restore(partition),
     })
+  }
+
+  #hasRoom(partition: number): boolean {
+    const { memory, results } = this.#deps
+    const claiming = this.#claiming.get(partition)?.size ?? 0
+    return (
+      memory.hasRoom &&
+      claiming < CLAIMING_MAX &&
+      this.#deps.held() + results.backlog() <= HELD_MAX &&
+      this.#deps.hasRoom(partition)
+    )
   }
 
   /** The server may have come back without its store. */
@@ -160,11 +181,16 @@ export class Consumption {
     const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
     const taken = { ...came, room: memory.hold(came.bytes) }
     if (!mustClaim) this.#admit(taken, published(came.decoded))
-    else {
-      const claiming = this.#claim(taken)
-      this.#claiming.add(claiming)
-      void claiming.finally(() => this.#claiming.delete(claiming))
-    }
+    else this.#track(came.hold.partition, this.#claim(taken))
+  }
+
+  #track(partition: number, claim: Promise<void>): void {
+    const claims = this.#claiming.get(partition) ?? new Set()
+    this.#claiming.set(partition, claims.add(claim))
+    void claim.finally(() => {
+      claims.delete(claim)
+      if (claims.size === CLAIMING_MAX - 1) this.madeRoom(partition)
+    })
   }
 
   #admit({ answer, decoded, hold, room, bytes }: Taken, lease: Lease): void {

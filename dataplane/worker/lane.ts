@@ -3,6 +3,7 @@ import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
+import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
 import { Busyness } from './busyness.ts'
 import type { Destination } from './destinations.ts'
 import type { Hands } from './hands.ts'
@@ -19,6 +20,9 @@ const REFILL_MAX = 512
 /** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
 const QUEUED_MAX_MS = 5_000
 
+/** A lane whose next work came no longer ago than this keeps up: a full window of it goes out as fast as that. */
+const KEEPS_UP_MS = 1_000
+
 /** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */
 const STALE_MS = 8_000
 
@@ -28,7 +32,7 @@ const READ_AHEAD_MS = 200
 /** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
 const HELD_IN_MEMORY_MS = 1_000
 
-export interface LaneDeps extends LargeBodiesDeps {
+export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   clock: Clock
   log: Logger
   pacer: Pacer
@@ -38,18 +42,9 @@ export interface LaneDeps extends LargeBodiesDeps {
   hands: Hands
   /** What is to become of work that was taken under a hold. */
   standingOf(hold: Hold): Standing
-  park(rows: Parked[]): Promise<void>
   cancel(work: Work): Promise<void>
-  /** Nothing when the partition is not this worker's. Says whether that was all, or as much as fits a claim. */
-  claimParked(lane: LaneKey, limit: number): Promise<{ works: Work[]; isAll: boolean }>
-  /** Hands parked rows over from one partition to that of the lane. */
-  moveParked(lane: LaneKey, from: number): Promise<void>
-}
-
-/** A destination and the partition whose owner sends to it. */
-export interface LaneKey {
-  destinationId: string
-  partition: number
+  /** A lane that held its partition back has room again. */
+  madeRoom(partition: number): void
 }
 
 /**
@@ -60,6 +55,8 @@ export interface LaneKey {
  *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
  *             and each success doubles the concurrency up to the destination's own;
  *   disabled  all is parked until the destination is enabled.
+ * A lane that keeps up is spared the way through PostgreSQL when it is full: its partition is held back in the stream
+ * until it has room, which takes a second at most.
  * When a change of plan has moved the destination to another partition, all is parked for the owner of that one.
  * While rows are parked, new work goes behind them and the lane refills from PostgreSQL, oldest first.
  */
@@ -68,20 +65,14 @@ export class Lane {
   readonly #destinationId: string
   readonly #queue = new WorkQueue()
   readonly #largeBodies: LargeBodies
+  readonly #backlog: Backlog
   #destination: Destination | undefined
   /** The last known one of a destination that is gone. */
   #partition: number
   #isClosed = false
-  #isMoving = false
   #active = 0
-  /** How many rows are being parked now, and whether PostgreSQL may hold some. */
-  #parking = 0
-  #hasParked = false
-  /** Writes of parked rows that were made, to tell a claim that began before one of them. */
-  #parks = 0
-  /** The last claim took all that was there: only rows that are being parked now can follow. */
-  #isDry = false
-  #isRefilling = false
+  /** It was full while it kept up, and has not made room since. */
+  #isFilled = false
   readonly #busyness = new Busyness()
   /** The last that wanted to go was held by pacing. */
   #isPaced = false
@@ -95,6 +86,7 @@ export class Lane {
     this.#destinationId = key.destinationId
     this.#destination = destination
     this.#partition = destination?.partition ?? key.partition
+    this.#backlog = new Backlog(deps)
     this.#largeBodies = new LargeBodies(deps, this.#queue, {
       ahead: () => this.#ahead(),
       changed: () => this.#pump(),
@@ -107,11 +99,11 @@ export class Lane {
 
   /** Nothing waits in memory or is on its way there or to PostgreSQL; attempts may be under way. */
   get isEmpty(): boolean {
-    return this.#queue.length === 0 && this.#parking === 0 && !this.#isRefilling && !this.#isMoving
+    return this.#queue.length === 0 && this.#backlog.isStill
   }
 
   get isIdle(): boolean {
-    return this.isEmpty && this.#active === 0 && !this.#hasParked && !this.#busyness.isBusy
+    return this.isEmpty && this.#active === 0 && !this.#backlog.exists && !this.#busyness.isBusy
   }
 
   get held(): number {
@@ -135,13 +127,29 @@ export class Lane {
       this.#destination.partition !== work.partition
     ) {
       this.#park([work])
-    } else if (!work.isWaiting && (this.#hasParked || this.#queue.isFull)) {
+    } else if (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom())) {
       this.#park([work], this.#isPaced ? 'throttled' : 'pending')
     } else {
       work.queuedAt = performance.now()
       this.#queue.push(work)
       this.#pump()
     }
+  }
+
+  /** Nothing more should be taken from the stream for its partition now. */
+  get holdsBack(): boolean {
+    return this.#isFilled && !this.#queue.isLow && this.#keepsUp()
+  }
+
+  #hasRoom(): boolean {
+    if (!this.#queue.isFull) return true
+    this.#isFilled = true
+    return this.#keepsUp() && !this.#queue.isOverfull
+  }
+
+  #keepsUp(): boolean {
+    const sinceMs = performance.now() - (this.#queue.first?.queuedAt ?? 0)
+    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < KEEPS_UP_MS
   }
 
   /** Some of what it holds was withdrawn. */
@@ -157,15 +165,16 @@ export class Lane {
     this.#destination = destination
     this.#partition = destination?.partition ?? this.#partition
     if (destination?.isEnabled !== true || hasMoved) this.#parkAll('pending')
-    else if (wasOff) this.#hasParked = true
+    else if (wasOff) this.#backlog.note()
     this.#pump()
   }
 
   /** PostgreSQL holds rows for this lane, the oldest of them in a partition. */
   noteParked(partition: number): void {
     if (this.#isClosed) return
-    if (partition !== this.#partition && this.#destination !== undefined) void this.#move(partition)
-    else this.#hasParked = true
+    const isElsewhere = partition !== this.#partition && this.#destination !== undefined
+    if (isElsewhere) void this.#backlog.move(this.#key, partition)
+    else this.#backlog.note()
     this.#pump()
   }
 
@@ -225,6 +234,12 @@ export class Lane {
     this.#sendFirst(destination, nowMs)
     this.#largeBodies.look()
     this.#refill()
+    if (this.#isFilled && this.#queue.isLow) this.#makeRoom()
+  }
+
+  #makeRoom(): void {
+    this.#isFilled = false
+    this.#deps.madeRoom(this.#partition)
   }
 
   #sendFirst(destination: Destination, nowMs: number): void {
@@ -285,7 +300,7 @@ export class Lane {
       this.#busyness.relax(nowMs)
     } else {
       this.#busyness.begin(nowMs, busyUntilMs)
-      this.#hasParked = true
+      this.#backlog.note()
     }
     this.#pump()
   }
@@ -318,8 +333,6 @@ export class Lane {
   }
 
   #park(works: Work[], status: Parked['status'] = 'pending'): void {
-    this.#hasParked = true
-    this.#parking += works.length
     const nowMs = this.#deps.clock.now()
     const partition = this.#partition
     const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
@@ -332,10 +345,7 @@ export class Lane {
       }),
       partition,
     }))
-    void this.#deps.park(rows).then(() => {
-      this.#parking -= works.length
-      this.#parks++
-      this.#isDry = false
+    void this.#backlog.add(rows).then(() => {
       // A deletion that was heard of meanwhile found neither the row nor the work.
       for (const work of works) if (!this.#isWithdrawn(work)) work.settle()
       this.#pump()
@@ -344,9 +354,11 @@ export class Lane {
   }
 
   #refill(): void {
-    if (!this.#hasParked || this.#isRefilling || this.#isDry || !this.#queue.isLow) return
+    if (!this.#backlog.mayClaim || !this.#queue.isLow) return
     const limit = this.#refillLimit()
-    if (limit > 0) void this.#claim(limit)
+    if (limit <= 0) return
+    const claiming = this.#backlog.claim(this.#key, limit, (work) => this.admit(work))
+    void claiming.then(() => this.#pump())
   }
 
   /** As much as goes out in the next seconds: claimed rows must be sent before their lease ends. */
@@ -364,35 +376,5 @@ export class Lane {
 
   get #key(): LaneKey {
     return { destinationId: this.#destinationId, partition: this.#partition }
-  }
-
-  async #move(from: number): Promise<void> {
-    if (this.#isMoving) return
-    this.#isMoving = true
-    try {
-      await this.#deps.moveParked(this.#key, from)
-    } catch (err) {
-      this.#deps.log.warn({ err }, 'Cannot move parked deliveries')
-    }
-    this.#isMoving = false
-  }
-
-  async #claim(limit: number): Promise<void> {
-    this.#isRefilling = true
-    try {
-      const parksBefore = this.#parks
-      const { works, isAll } = await this.#deps.claimParked(this.#key, limit)
-      if (isAll && this.#parks === parksBefore) {
-        this.#isDry = this.#parking > 0
-        this.#hasParked = this.#isDry
-      }
-      for (const work of works) this.admit(work)
-    } catch (err) {
-      // The next scan for parked rows tries again.
-      this.#hasParked = false
-      this.#deps.log.warn({ err }, 'Cannot take parked deliveries')
-    }
-    this.#isRefilling = false
-    this.#pump()
   }
 }

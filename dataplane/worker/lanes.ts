@@ -1,6 +1,7 @@
 import type { Withdrawal } from '../../core/stream/withdrawals.ts'
+import type { LaneKey } from './backlog.ts'
 import type { Destinations } from './destinations.ts'
-import { Lane, type LaneDeps, type LaneKey } from './lane.ts'
+import { Lane, type LaneDeps } from './lane.ts'
 import type { Work } from './work.ts'
 
 const TICK_MS = 1_000
@@ -16,6 +17,8 @@ export class Lanes {
   readonly #open = new Map<string, Lane>()
   readonly #ticker: NodeJS.Timeout
   readonly #arriving = new Set<Work>()
+  /** Lanes that held their partition back when work last came. */
+  readonly #filled = new Set<Lane>()
 
   constructor(deps: LanesDeps) {
     this.#deps = deps
@@ -32,18 +35,27 @@ export class Lanes {
   admit(work: Work): void {
     const lane = this.#open.get(work.destinationId)
     if (lane !== undefined) {
-      lane.admit(work)
+      this.#admitTo(lane, work)
       return
     }
     this.#arriving.add(work)
     this.#laneOf(work)
-      .then((opened) => opened.admit(work))
+      .then((opened) => this.#admitTo(opened, work))
       .catch((err: unknown) => {
         // Not settled: the stream sends it again, or its row becomes due.
         this.#deps.log.warn({ err }, 'Cannot open a lane')
         work.abandon()
       })
       .finally(() => this.#arriving.delete(work))
+  }
+
+  /** No lane of the partition holds it back. */
+  hasRoom(partition: number): boolean {
+    for (const lane of this.#filled) {
+      if (!lane.holdsBack) this.#filled.delete(lane)
+      else if (lane.partition === partition) return false
+    }
+    return true
   }
 
   /** PostgreSQL holds rows for this lane, the oldest of them in this partition. */
@@ -98,6 +110,11 @@ export class Lanes {
     for (const lane of this.#open.values()) lane[Symbol.dispose]()
   }
 
+  #admitTo(lane: Lane, work: Work): void {
+    lane.admit(work)
+    if (lane.holdsBack) this.#filled.add(lane)
+  }
+
   #lanesIn(partitions: ReadonlySet<number>): Lane[] {
     return [...this.#open.values()].filter((lane) => partitions.has(lane.partition))
   }
@@ -124,6 +141,7 @@ export class Lanes {
 
   #drop(destinationId: string, lane: Lane): void {
     lane[Symbol.dispose]()
+    this.#filled.delete(lane)
     this.#open.delete(destinationId)
     this.#lanes.delete(destinationId)
   }

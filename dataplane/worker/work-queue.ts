@@ -2,8 +2,11 @@ import { LANE_BYTES_MAX } from '../../core/limits.ts'
 import type { Share } from './byte-budget.ts'
 import { dropLargeBody, type Work } from './work.ts'
 
-/** Work held in memory for one destination. What exceeds it, or `LANE_BYTES_MAX`, waits in PostgreSQL. */
+/** Work held in memory for one destination. What exceeds it, or `LANE_BYTES_MAX`, waits in PostgreSQL or in the stream. */
 const WINDOW = 1_024
+
+/** What may still come of what the stream was asked for before its partition was held back, in windows. */
+const OVERHANG = 3
 
 /** What waits in memory for one destination, in the order in which it goes out. */
 export class WorkQueue implements Iterable<Work> {
@@ -18,6 +21,11 @@ export class WorkQueue implements Iterable<Work> {
 
   get isFull(): boolean {
     return this.#works.length >= WINDOW || this.#bytes >= LANE_BYTES_MAX
+  }
+
+  /** Full, and with what came after the stream was told to wait: no more than this is ever in memory. */
+  get isOverfull(): boolean {
+    return this.#works.length >= OVERHANG * WINDOW || this.#bytes >= OVERHANG * LANE_BYTES_MAX
   }
 
   /** So far down that more are taken from PostgreSQL: the next come while these go. */

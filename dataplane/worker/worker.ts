@@ -24,6 +24,7 @@ import { followWithdrawals } from '../../core/stream/withdrawals.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { AccessTokens } from './access-tokens.ts'
+import type { LaneKey } from './backlog.ts'
 import { Consumption } from './consume.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
@@ -31,7 +32,7 @@ import { openDispatcher } from './dispatcher.ts'
 import { DueRows } from './due-rows.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
 import { Hands } from './hands.ts'
-import type { LaneDeps, LaneKey } from './lane.ts'
+import type { LaneDeps } from './lane.ts'
 import { Lanes } from './lanes.ts'
 import { openMemory, roomForClaim, type Memory } from './memory.ts'
 import type { WorkerMetrics } from './metrics.ts'
@@ -153,9 +154,10 @@ function openPartitions(
   const running = openLanes({ ...deps, memory }, results, {
     standingOf: (hold) => partitions.standingOf(hold),
     holdOf: (partition) => partitions.holdOf(partition),
+    madeRoom: (partition) => consumption.madeRoom(partition),
   })
   const { lanes } = running
-  const consumption = new Consumption({
+  const consumption: Consumption = new Consumption({
     nats,
     manager: deps.manager,
     clock,
@@ -163,6 +165,7 @@ function openPartitions(
     results,
     memory: memory.work,
     held: () => lanes.held,
+    hasRoom: (partition) => lanes.hasRoom(partition),
     holdOf: (partition) => partitions.takenHoldOf(partition),
     admit: (work) => lanes.admit(work),
   })
@@ -224,7 +227,7 @@ function pacingWriter(db: Db, pacer: Pacer): () => Promise<void> {
 function openLanes(
   deps: WorkerDeps & { memory: Memory },
   results: DeliverDeps['results'],
-  owned: Pick<Partitions, 'standingOf' | 'holdOf'>,
+  owned: Pick<Partitions, 'standingOf' | 'holdOf'> & Pick<LaneDeps, 'madeRoom'>,
 ) {
   const { pool, db, clock, log, name, isAllowed, memory } = deps
   const pacer = new Pacer()
@@ -283,6 +286,7 @@ function openLanes(
     },
     claimParked: parkedClaimer(deps, owned),
     moveParked: move,
+    madeRoom: owned.madeRoom,
   })
   const tester = startTester({ ...deps, lines, dispatcher, tokens })
   return { lanes, pacer, tester, withdrawals, underWay, close: () => dispatcher.agent.close() }

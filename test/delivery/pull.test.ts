@@ -145,6 +145,7 @@ test('a worker asks for messages as long as there is room for them, and again wh
     results: openResults({ pool, clock, log }),
     memory,
     held: () => inHand.length,
+    hasRoom: () => true,
     holdOf: () => hold,
     admit: (work) => inHand.push(work),
   })

@@ -1,0 +1,116 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { openClock } from '../../core/clock.ts'
+import type { Parked } from '../../core/db/deliveries/waiting.ts'
+import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
+import { ByteBudget } from './byte-budget.ts'
+import type { Destination } from './destinations.ts'
+import { Hands } from './hands.ts'
+import { Lane, type LaneDeps } from './lane.ts'
+import { Pacer } from './pacer.ts'
+import { sampleWork } from './sample-work.ts'
+import { Withdrawals } from './withdrawals.ts'
+
+/** More than a lane holds in memory. */
+const BACKLOG = 5_000
+
+const DESTINATION: Destination = {
+  id: '',
+  organisationId: '',
+  pace: undefined,
+  organisationPace: undefined,
+  partition: 0,
+  isEnabled: true,
+  url: '',
+  origin: '',
+  path: '',
+  method: 'POST',
+  headers: [],
+  headerNames: null,
+  signer: [],
+  overlap: null,
+  oauth2: null,
+  timeoutMs: 30_000,
+  maxConcurrency: null,
+  retryPolicy: DEFAULT_RETRY_POLICY,
+  isBlocked: false,
+}
+
+/** A lane that counts what it sends and parks. */
+function openLane(deliver: LaneDeps['deliver']) {
+  const clock = openClock()
+  const parked: Parked[] = []
+  const seen = { sent: 0, madeRoom: 0 }
+  const lane = new Lane(
+    {
+      clock,
+      log: pino({ level: 'silent' }),
+      pacer: new Pacer(),
+      largeBodies: new ByteBudget(1),
+      readBody: async () => undefined,
+      deliver: async (work, destination) => {
+        seen.sent++
+        const outcome = await deliver(work, destination)
+        work.settle()
+        return outcome
+      },
+      withdrawals: new Withdrawals(clock),
+      hands: new Hands(),
+      standingOf: () => 'held',
+      park: async (rows) => void parked.push(...rows),
+      cancel: async () => undefined,
+      claimParked: async () => ({ works: [], isAll: true }),
+      moveParked: async () => undefined,
+      madeRoom: () => seen.madeRoom++,
+    },
+    { destinationId: '', partition: 0 },
+    DESTINATION,
+  )
+  onTestFinished(() => lane[Symbol.dispose]())
+  return { lane, parked, seen }
+}
+
+test('a lane that keeps up holds its partition back when it is full, parks nothing, and says when it has room', async () => {
+  const { lane, parked, seen } = openLane(async () => {
+    await nextTurn()
+    return { busyUntilMs: null }
+  })
+  let heldBack = 0
+  for (let n = 0; n < BACKLOG; n++) {
+    if (lane.holdsBack) heldBack++
+    while (lane.holdsBack) await nextTurn()
+    lane.admit(sampleWork({ deliveryId: String(n) }))
+  }
+  while (!lane.isIdle) await nextTurn()
+  expect(heldBack).toBeGreaterThan(1)
+  expect(seen).toEqual({ sent: BACKLOG, madeRoom: heldBack })
+  expect(parked).toEqual([])
+})
+
+test('one whose destination does not answer lets go of its partition after a while, and parks what comes then', async () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  let n = 0
+  while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
+  while (lane.holdsBack) await nextTurn()
+  lane.admit(sampleWork({ deliveryId: 'late' }))
+  expect(parked.map(({ deliveryId }) => deliveryId)).toEqual(['late'])
+})
+
+test('what comes after the stream was told to wait has a limit too', () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  for (let n = 0; n < BACKLOG; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
+  expect(lane.held).toBeLessThan(BACKLOG)
+  expect(lane.held + parked.length).toBe(BACKLOG)
+})
+
+test('one that is disabled while it is full lets go of its partition at once', () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  let n = 0
+  while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
+  lane.configure({ ...DESTINATION, isEnabled: false })
+  expect(lane.holdsBack).toBe(false)
+  expect(lane.held + parked.length).toBe(n)
+})

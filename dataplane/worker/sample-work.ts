@@ -1,0 +1,38 @@
+import type { Work } from './work.ts'
+
+/** For tests: a delivery as it comes from the stream, small and with nothing to answer. */
+export function sampleWork(fields: Partial<Work> = {}): Work {
+  return {
+    class: 90,
+    deliveryId: '01890a5d-ac96-774b-bcce-b302099a8057',
+    eventId: null,
+    sourceId: null,
+    connectionId: null,
+    organisationId: '',
+    projectId: '',
+    destinationId: '',
+    partition: 0,
+    hold: { partition: 0, epoch: 1 },
+    isHandedOver: false,
+    attemptTrigger: 'initial',
+    attemptCount: 0,
+    attemptNumber: 0,
+    maxAttempts: 8,
+    throttledAtMs: null,
+    isThrottleKept: false,
+    firstAttemptAtMs: null,
+    leaseUntilMs: 0,
+    isWaiting: false,
+    isOrphan: false,
+    event: { headers: [], verifiedWith: 'none', remoteIp: '', sourceName: '' },
+    body: Buffer.alloc(0),
+    largeBodyRoom: [],
+    bytes: 0,
+    queuedAt: 0,
+    acknowledge: () => undefined,
+    settle: () => undefined,
+    release: () => undefined,
+    abandon: () => undefined,
+    ...fields,
+  }
+}

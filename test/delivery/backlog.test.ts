@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+
+import { partitionOf } from '../../core/stream/subjects.ts'
+import { hangs } from '../endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
+import { uuid } from '../seed.ts'
+
+/** More than a lane holds in memory. */
+const BACKLOG = 2_500
+const AT_ONCE = 50
+
+/** So late that a worker claims what the stream brings, too early for the sweeper. */
+const LATE_MS = 10_000
+
+async function acceptMany(relay: Relay, source: Resource, count: number): Promise<void> {
+  for (let n = 0; n < count; n += AT_ONCE) {
+    await Promise.all(Array.from({ length: AT_ONCE }, () => relay.accept(source)))
+  }
+}
+
+function homeOf({ destination }: Route): number {
+  return partitionOf('', uuid('dst', destination.id), false)
+}
+
+test('a backlog larger than a lane goes out once each', async () => {
+  await using relay = await startRelay({ worker: false })
+  const { source, endpoint } = await relay.route()
+  await acceptMany(relay, source, BACKLOG)
+  await relay.advance(LATE_MS)
+  await relay.startWorker()
+  await eventually(() => expect(endpoint.arrivals.length).toBeGreaterThanOrEqual(BACKLOG), 40_000)
+  const events = new Set(endpoint.arrivals.map(({ headers }) => headers['postern-event-id']))
+  expect(events.size).toBe(BACKLOG)
+  expect(endpoint.arrivals).toHaveLength(BACKLOG)
+})
+
+test('a backlog for one that does not keep up waits in PostgreSQL, and what is behind it in the stream goes out', async () => {
+  await using relay = await startRelay({ worker: false })
+  const hung = await relay.route({ respond: hangs })
+  let behind = await relay.route()
+  while (homeOf(behind) !== homeOf(hung)) behind = await relay.route()
+  await acceptMany(relay, hung.source, BACKLOG)
+  const last = await relay.accept(behind.source)
+  await relay.startWorker()
+  await relay.reaches(last, { status: 'succeeded' })
+  await eventually(async () => {
+    const { rows } = await sql<{ parked: number }>`
+      select count(*)::int as parked from delivery_waiting where next_at is null`.execute(relay.db)
+    expect(rows[0]?.parked).toBeGreaterThan(0)
+  })
+})
