@@ -74,6 +74,12 @@ export const INGEST_STATEMENT_TIMEOUT_MS = 5_000
 /** Partitions of the delivery stream: the unit of ownership among workers. (architecture: Delivery) */
 export const PARTITIONS = 64
 
+/**
+ * Neighbouring partitions over which an organisation without plan pacing is spread, and the most workers that share its
+ * deliveries: the fewer, the more deliveries share a message. Ours.
+ */
+export const PARTITION_SPREAD = 8
+
 /** A payload up to this size travels in the JetStream message. (architecture: Ingest) */
 export const MESSAGE_BODY_BYTES_MAX = 64 * 1024
 

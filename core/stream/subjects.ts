@@ -1,5 +1,5 @@
 import { bytesOfUuid } from '../ids.ts'
-import { PARTITIONS } from '../limits.ts'
+import { PARTITION_SPREAD, PARTITIONS } from '../limits.ts'
 
 export const DELIVERY_STREAM = 'DELIVERIES'
 export const DELIVERY_SUBJECTS = 'dl.*'
@@ -50,13 +50,19 @@ export function deliveryConsumer(partition: number): string {
 
 /**
  * The partition of a delivery: one for an organisation under plan pacing, so that both pacing scopes live in one
- * memory; spread by destination where there is no plan pacing. (architecture: Delivery)
+ * memory; spread by destination over a few neighbours where there is no plan pacing. (architecture: Delivery)
  */
 export function partitionOf(
   organisationId: string,
   destinationId: string,
   isPaced: boolean,
 ): number {
-  // The last bytes of a UUIDv7 are random, hence evenly spread.
-  return bytesOfUuid(isPaced ? organisationId : destinationId).readUInt32BE(12) % PARTITIONS
+  const home = tailOf(organisationId) % PARTITIONS
+  if (isPaced) return home
+  return home - (home % PARTITION_SPREAD) + (tailOf(destinationId) % PARTITION_SPREAD)
+}
+
+/** The last bytes of a UUIDv7 are random, hence evenly spread. */
+function tailOf(id: string): number {
+  return bytesOfUuid(id).readUInt32BE(12)
 }

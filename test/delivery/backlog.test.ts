@@ -19,8 +19,8 @@ async function acceptMany(relay: Relay, source: Resource, count: number): Promis
   }
 }
 
-function homeOf({ destination }: Route): number {
-  return partitionOf('', uuid('dst', destination.id), false)
+function homeOf(relay: Relay, { destination }: Route): number {
+  return partitionOf(uuid('org', relay.organisationId), uuid('dst', destination.id), false)
 }
 
 test('a backlog larger than a lane goes out once each', async () => {
@@ -39,7 +39,7 @@ test('a backlog for one that does not keep up waits in PostgreSQL, and what is b
   await using relay = await startRelay({ worker: false })
   const hung = await relay.route({ respond: hangs })
   let behind = await relay.route()
-  while (homeOf(behind) !== homeOf(hung)) behind = await relay.route()
+  while (homeOf(relay, behind) !== homeOf(relay, hung)) behind = await relay.route()
   await acceptMany(relay, hung.source, BACKLOG)
   const last = await relay.accept(behind.source)
   await relay.startWorker()
