@@ -25,6 +25,7 @@ export const KIND_OF: Readonly<Record<Prefix, string>> = {
   key: 'API key',
   agt: 'agent',
   opr: 'operation',
+  inv: 'invitation',
 }
 
 /** Longest key of `metadata`. Ours: the decisions bound only the values. */

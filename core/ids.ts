@@ -16,6 +16,7 @@ export type Prefix =
   | 'key'
   | 'agt'
   | 'opr'
+  | 'inv'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const VALUE = new Map(ALPHABET.split('').map((letter, index) => [letter, index]))

@@ -22,6 +22,7 @@ const OPTIONS = {
   plan: { type: 'string' },
   organisation: { type: 'string' },
   project: { type: 'string' },
+  role: { type: 'string' },
   permission: { type: 'string', multiple: true },
   unscoped: { type: 'boolean' },
   expires: { type: 'string' },

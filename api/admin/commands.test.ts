@@ -27,6 +27,10 @@ test.for<[words: string, message: string]>([
   ['keys revoke', 'takes <key_…>'],
   ['sources set-rate-limit src_1 5', '"src_1" is not the id of a source'],
   ['sources set-rate-limit src_01h455vb4pex5vsknk084sn02q fast', '--rate-limit'],
+  ['users invite', 'takes <email>'],
+  ['users invite nobody', '--email'],
+  ['users invite ada@example.com --role king', '--role'],
+  ['users revoke key_1', '"key_1" is not the id of an invitation'],
   ['--surprise', 'surprise'],
 ])('readCommand() refuses "%s"', ([words, message]) => {
   const read = (): unknown => readCommand(words.split(' '))

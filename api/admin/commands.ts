@@ -9,12 +9,14 @@ import { PROJECT_COMMANDS } from './projects.ts'
 import { RETENTION_COMMANDS } from './retention.ts'
 import { SECRET_COMMANDS } from './secrets.ts'
 import { SOURCE_COMMANDS } from './sources.ts'
+import { USER_COMMANDS } from './users.ts'
 
 /** Every noun with its verbs, in the order of the help. */
 const NOUNS: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   organisations: ORGANISATION_COMMANDS,
   projects: PROJECT_COMMANDS,
   keys: KEY_COMMANDS,
+  users: USER_COMMANDS,
   sources: SOURCE_COMMANDS,
   ledger: LEDGER_COMMANDS,
   notices: NOTICE_COMMANDS,

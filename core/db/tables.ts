@@ -10,6 +10,7 @@ export interface Tables extends StatisticsTables {
   organisation: OrganisationTable
   project: ProjectTable
   api_key: ApiKeyTable
+  invitation: InvitationTable
   audit: AuditTable
   usage: UsageTable
   usage_delta: UsageDeltaTable
@@ -74,6 +75,17 @@ interface ApiKeyTable {
   window_requests: Generated<number>
   created_at: Time
   updated_at: Time
+}
+
+interface InvitationTable {
+  id: string
+  organisation_id: string
+  email: string
+  role: string
+  token_hash: Buffer
+  expires_at: Time
+  revoked_at: Time | null
+  created_at: Time
 }
 
 interface AuditTable {

@@ -90,6 +90,7 @@ test('workers share the partitions, and do so anew when one comes, stops or dies
   await shared([one, three], HANDED_OVER_MS)
   await one.stop()
   await shared([three], HANDED_OVER_MS)
+  expect(three.partitions()).toHaveLength(PARTITIONS)
 })
 
 test('a killed worker is followed after its lease', async () => {
