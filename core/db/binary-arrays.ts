@@ -1,3 +1,5 @@
+import { writeUuid } from '../ids.ts'
+
 /**
  * PostgreSQL's binary array format, one Buffer for a whole column. `unnest` over such arrays takes any number of rows
  * in one named statement: measured 3 to 6 us of Node an event, against 11 for the driver's text arrays and 34 for a
@@ -61,7 +63,7 @@ export const timeArray = fixed<number>(OID.timestamptz, 8, (buffer, ms, at) => {
 
 /** From uuids in text form; `bytesArray` with 16-byte Buffers is the faster way where the bytes are at hand. */
 export const uuidArray = fixed<string>(OID.uuid, 16, (buffer, uuid, at) => {
-  buffer.write(uuid.replaceAll('-', ''), at, 16, 'hex')
+  writeUuid(buffer, uuid, at)
 })
 
 export const uuidBytesArray = fixed<Buffer>(OID.uuid, 16, (buffer, bytes, at) => {
