@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+
+import { expect, test } from 'vitest'
+
+const LINES = 1_000
+
+const LOG = new URL('log.ts', import.meta.url).href
+
+test.for([
+  ['ends', ''],
+  ['exits', 'process.exit(0)'],
+  ['dies of an error', `throw new Error('broken')`],
+])('a process that %s has written every line, in order', ([, end]) => {
+  const script = `
+    import { openLog } from '${LOG}'
+    const log = openLog('info', 'test')
+    for (let n = 0; n < ${LINES}; n++) log.info({ n }, 'A line')
+    ${end}`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+  })
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line).n)).toEqual([...Array(LINES).keys()])
+})
+
+test('lines are written within a second, however few there are', () => {
+  const script = `
+    import { openLog } from '${LOG}'
+    openLog('info', 'test').info('A line')
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 1000)`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ level: 'info', role: 'test', msg: 'A line' })
+})
