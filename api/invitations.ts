@@ -56,8 +56,8 @@ export async function invite(
       (await lockOrganisation(tx, organisationId)) ?? refuseMissing('org', organisationId)
     const { seats } = entitlementsOf(plans, organisation.plan, organisation.overrides)
     const open = await openInvitations(tx, organisationId, now)
-    const [former, others] = [open.filter(isOf(wish)), open.filter((one) => !isOf(wish)(one))]
-    if (seats !== null && others.length >= seats) {
+    const former = open.filter(({ email }) => email === wish.email)
+    if (seats !== null && open.length - former.length >= seats) {
       refuse(
         'INVITATION_LIMIT_REACHED',
         `Cannot invite "${wish.email}": the plan has ${seats} seats and all are taken`,
@@ -84,11 +84,6 @@ export async function endInvitation(
   })
 }
 
-const isOf =
-  ({ email }: InvitationWish) =>
-  (invitation: Invitation): boolean =>
-    invitation.email === email
-
 async function end(
   tx: Db,
   invitation: Invitation,
@@ -103,7 +98,6 @@ async function audit(
   { id, organisationId, email, role }: Invitation,
   { actor, action, now }: { actor: string; action: string; now: Date },
 ): Promise<void> {
-  const changes = { email, role }
   await writeAudit(
     tx,
     {
@@ -113,7 +107,7 @@ async function audit(
       action,
       subjectKind: 'invitation',
       subjectId: id,
-      changes,
+      changes: { email, role },
     },
     now.getTime(),
   )

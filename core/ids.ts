@@ -82,7 +82,7 @@ export function bytesOfUuid(uuid: string): Buffer {
   return bytes
 }
 
-/** Writes its 16 bytes. Letter by letter: without a string for each id that has no hyphens, and one for each letter. */
+/** Writes its 16 bytes, letter by letter: a string without the hyphens would be one more for each id. */
 export function writeUuid(buffer: Buffer, uuid: string, at: number): void {
   let from = 0
   for (let n = 0; n < 16; n++) {
