@@ -33,8 +33,8 @@ export interface InvitationWish {
 }
 
 /**
- * Asks somebody to join an organisation; an earlier invitation of the same address ends. Returns it with, this once, its
- * token. Past the plan's seats `INVITATION_LIMIT_REACHED`, exact however many invite at once. (spec: Codes)
+ * Asks somebody to join an organisation; an earlier invitation of the same address ends. Returns it with, this once,
+ * its token. Past the plan's seats `INVITATION_LIMIT_REACHED`, exact however many invite at once. (spec: Codes)
  */
 export async function invite(
   { db, clock, plans, actor }: Tenancy,
@@ -70,7 +70,7 @@ export async function invite(
   return { invitation, token }
 }
 
-/** For good; its seat is free again. One that has ended already stays as it is. */
+/** For good; its seat is free again. One that is revoked already stays as it is. */
 export async function endInvitation(
   { db, clock, actor }: Tenancy,
   id: string,

@@ -175,9 +175,9 @@ function spans(from: readonly number[], to: readonly number[]): number[] {
     .toSorted((a, b) => a - b)
 }
 
-/** The value below which the given share of the sorted values lies. */
+/** The least of the sorted values that the given share of them does not exceed: by nearest rank, of 100 the 99th. */
 export function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
 
 export function median(values: readonly number[]): number {

@@ -4,10 +4,10 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { freePort } from '../standalone/ports.ts'
+import { COMPILE_CACHE, ROLE_ARGUMENTS } from '../standalone/node-settings.ts'
+import { freePorts } from '../standalone/ports.ts'
 import type { Installation } from './installation.ts'
 
-const PARENT_WATCH = import.meta.resolve('../standalone/parent-watch.ts')
 const READY_MS = 30_000
 const LOOK_MS = 50
 
@@ -24,13 +24,14 @@ export async function startBeside(
   role: 'ingest' | 'worker',
 ): Promise<RoleBeside> {
   const { dataDir, databaseUrl, natsUrl } = installation
-  const [opsPort, ingestPort] = [await freePort(), await freePort()]
+  const [opsPort = 0, ingestPort = 0] = await freePorts(2)
   // As the supervisor's do, it writes its log to a file.
   const log = openSync(join(dataDir, 'logs', `${role}-2.log`), 'a')
   const child = fork(`dataplane/${role}/main.ts`, {
-    execArgv: ['--import', PARENT_WATCH],
+    execArgv: ROLE_ARGUMENTS,
     stdio: ['ignore', log, log, 'ipc'],
     env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...process.env,
       DATABASE_URL: databaseUrl,
       NATS_URL: natsUrl,

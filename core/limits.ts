@@ -84,10 +84,10 @@ export const PARTITION_SPREAD = 8
 export const MESSAGE_BODY_BYTES_MAX = 64 * 1024
 
 /**
- * What a worker takes of deliveries into memory, in bytes of messages and claimed rows, smaller bodies with them: past the
- * first it takes no more, save what the stream was asked for before. The others: what one claim takes, what is asked of
- * the stream at once for one partition, and what waits in memory for one destination, past which its partition is held
- * back or the rest parked. Ours.
+ * What a worker takes of deliveries into memory, in bytes of messages and claimed rows, smaller bodies with them: past
+ * the first it takes no more, save what the stream was asked for before. The others: what one claim takes, what is asked
+ * of the stream at once for one partition, and what waits in memory for one destination, past which its partition is
+ * held back or the rest parked. Ours.
  */
 export const WORK_BYTES_MAX = 64 * 1024 * 1024
 export const CLAIM_BYTES_MAX = 2 * 1024 * 1024

@@ -6,6 +6,11 @@ const LINES = 1_000
 
 const LOG = new URL('log.ts', import.meta.url).href
 
+function outputOf(script: string): string {
+  const args = ['--input-type=module', '--eval', script]
+  return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout
+}
+
 test.for([
   ['ends', ''],
   ['exits', 'process.exit(0)'],
@@ -16,10 +21,7 @@ test.for([
     const log = openLog('info', 'test')
     for (let n = 0; n < ${LINES}; n++) log.info({ n }, 'A line')
     ${end}`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
-    encoding: 'utf8',
-  })
-  const lines = stdout.trimEnd().split('\n')
+  const lines = outputOf(script).trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line).n)).toEqual([...Array(LINES).keys()])
 })
 
@@ -28,8 +30,5 @@ test('lines are written within a second, however few there are', () => {
     import { openLog } from '${LOG}'
     openLog('info', 'test').info('A line')
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 1000)`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
-    encoding: 'utf8',
-  })
-  expect(JSON.parse(stdout)).toMatchObject({ level: 'info', role: 'test', msg: 'A line' })
+  expect(JSON.parse(outputOf(script))).toMatchObject({ level: 'info', role: 'test', msg: 'A line' })
 })

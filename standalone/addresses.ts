@@ -1,6 +1,6 @@
 import type { Settings } from '../core/config.ts'
 import { waitFor } from './os-process.ts'
-import { freePort, isFree } from './ports.ts'
+import { freePorts, isFree } from './ports.ts'
 
 export interface Address {
   port: number
@@ -20,8 +20,9 @@ export async function chooseAddresses(
   afterKill: boolean,
 ): Promise<{ api: Address; ingest: Address }> {
   const patienceMs = afterKill ? PREDECESSOR_MS : 0
-  const api = await choosePort('API_PORT', settings.API_PORT, patienceMs)
-  const ingest = await choosePort('INGEST_PORT', settings.INGEST_PORT, patienceMs)
+  const [spareApi = 0, spareIngest = 0] = await freePorts(2)
+  const api = await choosePort('API_PORT', settings.API_PORT || spareApi, patienceMs)
+  const ingest = await choosePort('INGEST_PORT', settings.INGEST_PORT || spareIngest, patienceMs)
   if (api === ingest) throw new Error(`Cannot start: API_PORT and INGEST_PORT are both ${api}.`)
   return {
     api: { port: api, url: settings.API_URL ?? `http://127.0.0.1:${api}` },
@@ -30,7 +31,6 @@ export async function chooseAddresses(
 }
 
 async function choosePort(name: string, port: number, patienceMs: number): Promise<number> {
-  if (port === 0) return await freePort()
   if (await waitFor(() => isFree(port), patienceMs)) return port
   throw new Error(
     `Cannot start: ${name} ${port} is used by another program. Stop it, or set ${name} to another port (0 takes a free one).`,

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 
 import { openBackoff } from './backoff.ts'
 import { lastLines, trimLog, withLog } from './log-file.ts'
+import { ROLE_ARGUMENTS } from './node-settings.ts'
 import { isGone, signal, waitFor, type Say } from './os-process.ts'
+import { freePort } from './ports.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const PARENT_WATCH = import.meta.resolve('./parent-watch.ts')
 const READY_MS = 60_000
 /** Before it was ready once. Afterwards it is started again for ever. */
 const DEATHS_MAX = 4
@@ -37,12 +38,14 @@ export interface Role extends AsyncDisposable {
 
 interface State {
   child: ChildProcess | undefined
+  /** Another at each start: whoever took one meanwhile must not keep the role from starting. */
+  opsPort: number
   deaths: number
 }
 
 export function startRole(options: RoleOptions): Role {
   const stop = new AbortController()
-  const state: State = { child: undefined, deaths: 0 }
+  const state: State = { child: undefined, opsPort: 0, deaths: 0 }
   const kept = keepRunning(options, stop.signal, state)
   const trimmer = setInterval(() => trimLog(options.log), LOG_TRIM_MS)
   return {
@@ -66,7 +69,9 @@ async function keepRunning(
   const backoff = openBackoff()
   while (!stopped.aborted) {
     const startedAt = performance.now()
-    const child = forkRole(main, env, log)
+    state.opsPort = await freePort()
+    if (stopped.aborted) return
+    const child = forkRole(main, { ...env, OPS_PORT: String(state.opsPort) }, log)
     state.child = child
     const [code, signalName] = await ended(child)
     if (stopped.aborted) return
@@ -86,7 +91,7 @@ function forkRole(main: string, env: RoleOptions['env'], log: string): ChildProc
       cwd: ROOT,
       env,
       detached: true,
-      execArgv: ['--import', PARENT_WATCH],
+      execArgv: ROLE_ARGUMENTS,
       stdio: ['ignore', descriptor, descriptor, 'ipc'],
     }),
   )
@@ -101,13 +106,12 @@ async function ended(child: ChildProcess): Promise<[number | null, string | null
   }
 }
 
-async function untilReady({ name, env, log, stop }: RoleOptions, state: State): Promise<void> {
-  const url = `http://127.0.0.1:${env['OPS_PORT']}/readyz`
+async function untilReady({ name, log, stop }: RoleOptions, state: State): Promise<void> {
   const isReady = async () => {
     stop.throwIfAborted()
     if (state.deaths >= DEATHS_MAX)
       throw new Error(`${name} does not start:\n${lastLines(log, 15)}`)
-    return await answersOk(url)
+    return await answersOk(`http://127.0.0.1:${state.opsPort}/readyz`)
   }
   if (await waitFor(isReady, READY_MS)) return
   throw new Error(

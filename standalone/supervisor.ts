@@ -11,8 +11,8 @@ import { writeKept } from './kept.ts'
 import { takeLock } from './lock.ts'
 import { works } from './nats-works.ts'
 import { startNats } from './nats.ts'
+import { COMPILE_CACHE } from './node-settings.ts'
 import type { Say } from './os-process.ts'
-import { freePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { runProgram } from './program.ts'
 import { startRole, type Role } from './role.ts'
@@ -166,7 +166,7 @@ function environment(
     `${name}_FILE`,
     undefined,
   ])
-  return { ...env, ...Object.fromEntries(hidden), ...set }
+  return { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, ...Object.fromEntries(hidden), ...set }
 }
 
 interface RoleSurroundings {
@@ -186,9 +186,9 @@ async function startRoles(
     await Promise.all(roles.toReversed().map((role) => role[Symbol.asyncDispose]()))
   })
   for (const [name, main] of Object.entries(ROLES)) {
-    const own = { OPS_PORT: String(await freePort()), INSTANCE_NAME: `${instance}-${name}` }
+    const own = { ...env, INSTANCE_NAME: `${instance}-${name}` }
     const log = join(dataDir, 'logs', `${name}.log`)
-    roles.push(startRole({ name, main, env: { ...env, ...own }, log, say, stop }))
+    roles.push(startRole({ name, main, env: own, log, say, stop }))
   }
   await Promise.all(roles.map((role) => role.ready()))
 }

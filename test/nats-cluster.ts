@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { findNatsBinary } from '../standalone/nats-binary.ts'
 import { isAlive } from '../standalone/os-process.ts'
-import { freePort } from '../standalone/ports.ts'
+import { freePorts } from '../standalone/ports.ts'
 import { end, spawnServer } from '../standalone/server.ts'
 
 const STOP_MS = 2_000
@@ -31,7 +31,7 @@ export async function startNatsCluster(directory: string, size = 3): Promise<Nat
     path: PATH ?? '',
     say: () => {},
   })
-  const ports = await Promise.all(Array.from({ length: 2 * size }, freePort))
+  const ports = await freePorts(2 * size)
   const routes = ports.slice(size).map((port) => `nats://127.0.0.1:${port}`)
   await using stack = new AsyncDisposableStack()
   const nodes = Array.from({ length: size }, (_, index): NatsNode => {

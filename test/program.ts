@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
+import { COMPILE_CACHE } from '../standalone/node-settings.ts'
+
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** What a program of ours gets of this process's surroundings; half of its start is compiling, which it need not do again. */
+/** What a program of ours gets of this process's surroundings. */
 export const SURROUNDINGS = {
   PATH: process.env['PATH'] ?? '',
-  NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`,
+  NODE_COMPILE_CACHE: COMPILE_CACHE,
 }
 
 export interface Ran {

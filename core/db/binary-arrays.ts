@@ -61,10 +61,8 @@ export const timeArray = fixed<number>(OID.timestamptz, 8, (buffer, ms, at) => {
   buffer.writeBigInt64BE(BigInt(Math.round(ms * 1000) - EPOCH_US), at)
 })
 
-/** From uuids in text form; `bytesArray` with 16-byte Buffers is the faster way where the bytes are at hand. */
-export const uuidArray = fixed<string>(OID.uuid, 16, (buffer, uuid, at) => {
-  writeUuid(buffer, uuid, at)
-})
+/** From uuids in text form; `uuidBytesArray` is the faster way where the 16 bytes are at hand. */
+export const uuidArray = fixed<string>(OID.uuid, 16, writeUuid)
 
 export const uuidBytesArray = fixed<Buffer>(OID.uuid, 16, (buffer, bytes, at) => {
   bytes.copy(buffer, at)

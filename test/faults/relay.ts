@@ -7,16 +7,17 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
 
-import { commandOf, isAlive, isGone, signal } from '../../standalone/os-process.ts'
-import { freePort } from '../../standalone/ports.ts'
+import { lastLines, withLog } from '../../standalone/log-file.ts'
+import { commandOf, isAlive, isGone, signal, waitFor } from '../../standalone/os-process.ts'
+import { freePorts } from '../../standalone/ports.ts'
 import { childrenOf } from '../children.ts'
 import { SURROUNDINGS } from '../program.ts'
 import { scratch } from '../servers.ts'
-import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 90_000
 const STOP_MS = 20_000
+const LINES_SHOWN = 15
 
 const Told = z.object({
   apiUrl: z.url(),
@@ -65,16 +66,19 @@ export function isRole(part: Part): part is RoleName {
 export async function startRelay(env: Record<string, string> = {}): Promise<Relay> {
   await using stack = new AsyncDisposableStack()
   const dataDir = env['DATA_DIR'] ?? stack.use(scratch()).path
-  const ports = { API_PORT: String(await freePort()), INGEST_PORT: String(await freePort()) }
+  const [apiPort, ingestPort] = await freePorts(2)
+  const ports = { API_PORT: String(apiPort), INGEST_PORT: String(ingestPort) }
   const settings = { ...SURROUNDINGS, PATH: searchPath(), DATA_DIR: dataDir, ...ports, ...env }
-  let child = launch(settings)
+  const log = join(stack.use(scratch()).path, 'output.log')
+  const launch = () => launchStandalone(settings, log)
+  let child = launch()
   // The embedded servers of a killed supervisor run on: only a start takes them over and ends them.
   stack.defer(async () => {
-    if (!isAlive(child.pid ?? 0)) child = launch(settings)
-    await ready(dataDir, child)
+    if (!isAlive(child.pid ?? 0)) child = launch()
+    await ready(dataDir, child, log)
     await stop(child)
   })
-  const told = await ready(dataDir, child)
+  const told = await ready(dataDir, child, log)
   const pool = new pg.Pool({ connectionString: told.databaseUrl, max: 2 })
   pool.on('error', () => {}) // The server behind it is killed on purpose.
   stack.defer(async () => await pool.end())
@@ -91,8 +95,8 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
     supervisor: () => child.pid ?? 0,
     startSecondWorker: () => startSecondWorker(dataDir, told),
     startAgain: async () => {
-      child = launch(settings)
-      await ready(dataDir, child)
+      child = launch()
+      await ready(dataDir, child, log)
     },
     [Symbol.asyncDispose]: async () => await owned.disposeAsync(),
   }
@@ -104,17 +108,30 @@ function searchPath(): string {
   return [cache, process.env['PATH'] ?? ''].join(delimiter)
 }
 
-function launch(env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, ['standalone/main.ts'], { cwd: ROOT, env, stdio: 'ignore' })
+function launchStandalone(env: Record<string, string>, log: string): ChildProcess {
+  return withLog(log, (descriptor) =>
+    spawn(process.execPath, ['standalone/main.ts'], {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', descriptor, descriptor],
+    }),
+  )
 }
 
-/** What standalone.json says once this very start is ready. */
-async function ready(dataDir: string, child: ChildProcess): Promise<z.infer<typeof Told>> {
+/** What standalone.json says once this very start is ready. Throws with the end of what it printed when it is not. */
+async function ready(
+  dataDir: string,
+  child: ChildProcess,
+  log: string,
+): Promise<z.infer<typeof Told>> {
   const file = join(dataDir, 'standalone.json')
-  const read = () => Told.parse(JSON.parse(readFileSync(file, 'utf8')))
-  const isReady = () => existsSync(file) && read().pid === child.pid
-  await until(`the relay in ${dataDir} runs`, isReady, START_MS)
-  return read()
+  const read = () =>
+    existsSync(file) ? Told.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined
+  const pid = child.pid ?? 0
+  await waitFor(() => read()?.pid === pid || !isAlive(pid), START_MS)
+  const told = read()
+  if (told?.pid === pid) return told
+  throw new Error(`The relay in ${dataDir} does not start:\n${lastLines(log, LINES_SHOWN)}`)
 }
 
 function startSecondWorker(

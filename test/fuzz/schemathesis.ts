@@ -28,8 +28,8 @@ const START_DEADLINE_MS = 120_000
 
 const Installation = z.object({ apiUrl: z.string(), apiKey: z.string() })
 
-const schemathesis = await install()
 const dataDir = mkdtempSync(join(tmpdir(), 'postern-fuzz-'))
+const schemathesis = await install()
 const relay = spawn(process.execPath, ['standalone/main.ts'], {
   env: {
     ...process.env,
@@ -89,7 +89,7 @@ async function started(child: ChildProcess): Promise<z.infer<typeof Installation
 }
 
 async function run(command: string, args: readonly string[]): Promise<number> {
-  const child = spawn(command, args, { stdio: 'inherit' })
+  const child = spawn(command, args, { cwd: dataDir, stdio: 'inherit' })
   const [code] = await once(child, 'exit')
   return typeof code === 'number' ? code : 1
 }

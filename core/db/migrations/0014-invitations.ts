@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
-/** Who is asked to join an organisation, by a token of which only the hash is kept. (decisions: Accounts, dashboard, agents) */
+/** Who is asked to join an organisation, by a token kept as its hash. (decisions: Accounts, dashboard, agents) */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql.raw(CHANGES).execute(db)
 }
