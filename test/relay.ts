@@ -98,6 +98,7 @@ export interface Relay extends World {
   send(source: Resource, sent?: Sent): Promise<Heard>
   /** Sends, expects the 200 of a stored event and returns the event's id. */
   accept(source: Resource, sent?: Sent): Promise<string>
+  acceptMany(source: Resource, count: number): Promise<string[]>
   endpoint(respond?: Respond): Promise<Endpoint>
   /** Creates a resource and returns it. */
   make(kind: string, fields: object, key?: string): Promise<Resource>
@@ -188,6 +189,11 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   })
   const send = async (source: Resource, sent: Sent = {}): Promise<Heard> =>
     await sendTo(agent, `${(sent.to ?? ingest).url}/${source.maskId}`, sent)
+  const accept: Relay['accept'] = async (source, sent) => {
+    const heard = await send(source, sent)
+    if (heard.status !== 200) throw new Error(`Ingest answered ${heard.status}: ${heard.text}`)
+    return String(heard.headers['postern-event-id'])
+  }
   return {
     ...world,
     ...calls,
@@ -201,11 +207,9 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     openWorker,
     stopWorker,
     send,
-    async accept(source, sent) {
-      const heard = await send(source, sent)
-      if (heard.status !== 200) throw new Error(`Ingest answered ${heard.status}: ${heard.text}`)
-      return String(heard.headers['postern-event-id'])
-    },
+    accept,
+    acceptMany: async (source, count) =>
+      await Promise.all(Array.from({ length: count }, async () => await accept(source))),
     async advance(ms) {
       clock.advance(ms)
     },

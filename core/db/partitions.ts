@@ -4,6 +4,7 @@ import pg from 'pg'
 import { firstIdAt, timeOfId } from '../ids.ts'
 import { RETENTION_CLASSES } from '../limits.ts'
 import type { Db } from './db.ts'
+import { isUndefinedTable } from './failures.ts'
 
 const DAY_MS = 86_400_000
 /** Over a long week-end without a housekeeper. Each day that is not needed yet costs every plan that cannot pass it over. */
@@ -54,9 +55,44 @@ async function withPartitionLock(db: Db, work: (connection: Db) => Promise<void>
   })
 }
 
-/** The partition of a row's class and day. A day that came before its partition was made is in the class's DEFAULT. */
-export function partitionOf(table: 'delivery', eventClass: number, id: string): string {
-  return `${table}_${eventClass}_${dayName(Math.floor(timeOfId(id) / DAY_MS))}`
+/** What says in which partition a row is. */
+interface Place {
+  class: number
+  id: string
+}
+
+export function placeOfDelivery(delivery: { class: number; deliveryId: string }): Place {
+  return { class: delivery.class, id: delivery.deliveryId }
+}
+
+interface ByPartition<T> {
+  /** Undefined for what is in no table: it is passed over. */
+  placeOf: (item: T) => Place | undefined
+  run: (table: string, items: T[]) => Promise<void>
+}
+
+/**
+ * Calls `run` for the items of each class and day with the partition they are in, one after the other, in the order of
+ * their first items. A day that came before its partition was made is in the class's DEFAULT: then with the whole table.
+ */
+export async function eachPartition<T>(
+  table: 'event' | 'delivery',
+  items: readonly T[],
+  { placeOf, run }: ByPartition<NoInfer<T>>,
+): Promise<void> {
+  const groups = Map.groupBy(items, (item) => {
+    const place = placeOf(item)
+    return place && `${table}_${place.class}_${dayName(Math.floor(timeOfId(place.id) / DAY_MS))}`
+  })
+  for (const [partition, group] of groups) {
+    if (partition === undefined) continue
+    try {
+      await run(partition, group)
+    } catch (error) {
+      if (!isUndefinedTable(error)) throw error
+      await run(table, group)
+    }
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Pool } from '../../core/db/db.ts'
 import { claimDue } from '../../core/db/deliveries/claims.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import { CLAIM_BYTES_MAX, LEASE_MS } from '../../core/limits.ts'
+import type { Hands } from './hands.ts'
 import type { Lanes } from './lanes.ts'
 import type { Memory } from './memory.ts'
 import type { Results } from './results.ts'
@@ -21,6 +22,7 @@ export interface DueRowsDeps {
   lanes: Lanes
   results: Results
   memory: Memory
+  hands: Hands
   holds(): Hold[]
 }
 
@@ -63,7 +65,9 @@ export class DueRows {
     const owned = this.#deps.holds()
     if (owned.length === 0) return true
     const room = memory.claims.hold(CLAIM_BYTES_MAX)
+    using _claim = this.#deps.hands.claiming()
     try {
+      const askedAt = performance.now()
       const nowMs = clock.now()
       const leaseUntilMs = nowMs + LEASE_MS
       const claim = { nowMs, leaseUntilMs, limit: BATCH, claimedBy: name }
@@ -72,7 +76,7 @@ export class DueRows {
       for (const one of deliveries) {
         const hold = holdOf.get(one.partition)
         if (hold === undefined) continue
-        lanes.admit(workOfClaim(one, { hold, leaseUntilMs }, memory.work.hold(one.bytes)))
+        lanes.admit(workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.hold(one.bytes)))
       }
       return isAll
     } finally {

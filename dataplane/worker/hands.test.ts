@@ -22,3 +22,27 @@ test('one that is being parked is taken anew from its row, and its end does not 
   parked.settle()
   expect(hands.take(sampleWork({ isWaiting: true }))).toBe(false)
 })
+
+test('what was settled since its row was asked for is not taken, and is when it is asked for anew', () => {
+  const hands = new Hands()
+  const ask = () => sampleWork({ isWaiting: true, askedAt: performance.now() })
+  const claim = hands.claiming()
+  const asked = ask()
+  const sent = sampleWork()
+  expect(hands.take(sent)).toBe(true)
+  sent.settle()
+  expect(hands.take(asked)).toBe(false)
+  expect(hands.take(ask())).toBe(true)
+  claim[Symbol.dispose]()
+})
+
+test('what was parked since its row was asked for is taken', () => {
+  const hands = new Hands()
+  using _claim = hands.claiming()
+  const parked = sampleWork()
+  const asked = sampleWork({ isWaiting: true, askedAt: performance.now() })
+  expect(hands.take(parked)).toBe(true)
+  hands.leave(parked)
+  parked.settle()
+  expect(hands.take(asked)).toBe(true)
+})

@@ -6,6 +6,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openClock } from '../../core/clock.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
+import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
+import type { Pace } from '../../core/pacing/gcra.ts'
 import { ByteBudget } from './byte-budget.ts'
 import type { Destination } from './destinations.ts'
 import { Hands } from './hands.ts'
@@ -40,7 +42,7 @@ const DESTINATION: Destination = {
 }
 
 /** A lane that counts what it sends and parks. */
-function openLane(deliver: LaneDeps['deliver']) {
+function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, pace?: Pace) {
   const clock = openClock()
   const parked: Parked[] = []
   const seen = { sent: 0, madeRoom: 0 }
@@ -65,9 +67,10 @@ function openLane(deliver: LaneDeps['deliver']) {
       claimParked: async () => ({ works: [], isAll: true }),
       moveParked: async () => undefined,
       madeRoom: () => seen.madeRoom++,
+      ...given,
     },
     { destinationId: '', partition: 0 },
-    DESTINATION,
+    { ...DESTINATION, pace },
   )
   onTestFinished(() => lane[Symbol.dispose]())
   return { lane, parked, seen }
@@ -113,4 +116,45 @@ test('one that is disabled while it is full lets go of its partition at once', (
   lane.configure({ ...DESTINATION, isEnabled: false })
   expect(lane.holdsBack).toBe(false)
   expect(lane.held + parked.length).toBe(n)
+})
+
+/** PostgreSQL with more rows than a lane can take. */
+function openBacklog() {
+  const seen = { claims: 0, claimed: 0 }
+  const claimParked: LaneDeps['claimParked'] = async (_, limit) => {
+    seen.claims++
+    const works = Array.from({ length: limit }, () =>
+      sampleWork({ deliveryId: String(seen.claimed++), isWaiting: true }),
+    )
+    return { works, isAll: false }
+  }
+  return { seen, claimParked }
+}
+
+test('a paced lane takes its rows back many at a time', async () => {
+  const SECONDS = 5
+  const RATE = 20
+  let nowMs = 1_700_000_000_000
+  const backlog = openBacklog()
+  const { lane, seen } = openLane(
+    async () => ({ busyUntilMs: null }),
+    { clock: { now: () => nowMs }, claimParked: backlog.claimParked },
+    { intervalMs: 1_000 / RATE, burst: 1, catchUpMs: 0 },
+  )
+  lane.noteParked(0)
+  for (let step = 0; step < SECONDS * RATE; step++) {
+    await nextTurn()
+    nowMs += 1_000 / RATE
+    lane.tick()
+  }
+  expect(seen.sent).toBeGreaterThanOrEqual(SECONDS * RATE - 1)
+  expect(backlog.seen.claims).toBeLessThan(seen.sent / 5)
+})
+
+test('one whose destination does not answer takes back no more than its next turn', async () => {
+  const { claimParked, seen } = openBacklog()
+  const { lane } = openLane(() => new Promise(() => undefined), { claimParked })
+  lane.noteParked(0)
+  for (let turns = 0; turns < 100; turns++) await nextTurn()
+  expect(seen.claimed).toBeLessThanOrEqual(2 * DESTINATION_CONCURRENCY_DEFAULT)
 })

@@ -71,7 +71,7 @@ export class Lane {
   #partition: number
   #isClosed = false
   #active = 0
-  /** It was full while it kept up, and has not made room since. */
+  /** The stream filled it, and it has not made room since. */
   #isFilled = false
   readonly #busyness = new Busyness()
   /** The last that wanted to go was held by pacing. */
@@ -110,6 +110,11 @@ export class Lane {
     return this.#queue.length + this.#active
   }
 
+  /** Nothing more should be taken from the stream for its partition now. */
+  get holdsBack(): boolean {
+    return this.#isFilled && !this.#queue.isLow && this.#keepsUp
+  }
+
   admit(work: Work): void {
     if (!this.#deps.hands.take(work)) {
       work.abandon()
@@ -127,29 +132,14 @@ export class Lane {
       this.#destination.partition !== work.partition
     ) {
       this.#park([work])
-    } else if (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom())) {
+    } else if (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom)) {
       this.#park([work], this.#isPaced ? 'throttled' : 'pending')
     } else {
       work.queuedAt = performance.now()
       this.#queue.push(work)
+      if (!work.isWaiting && this.#queue.isFull) this.#isFilled = true
       this.#pump()
     }
-  }
-
-  /** Nothing more should be taken from the stream for its partition now. */
-  get holdsBack(): boolean {
-    return this.#isFilled && !this.#queue.isLow && this.#keepsUp()
-  }
-
-  #hasRoom(): boolean {
-    if (!this.#queue.isFull) return true
-    this.#isFilled = true
-    return this.#keepsUp() && !this.#queue.isOverfull
-  }
-
-  #keepsUp(): boolean {
-    const sinceMs = performance.now() - (this.#queue.first?.queuedAt ?? 0)
-    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < KEEPS_UP_MS
   }
 
   /** Some of what it holds was withdrawn. */
@@ -357,8 +347,12 @@ export class Lane {
     if (!this.#backlog.mayClaim || !this.#queue.isLow) return
     const limit = this.#refillLimit()
     if (limit <= 0) return
-    const claiming = this.#backlog.claim(this.#key, limit, (work) => this.admit(work))
-    void claiming.then(() => this.#pump())
+    void this.#claim(limit).then(() => this.#pump())
+  }
+
+  async #claim(limit: number): Promise<void> {
+    using _claim = this.#deps.hands.claiming()
+    await this.#backlog.claim(this.#key, limit, (work) => this.admit(work))
   }
 
   /** As much as goes out in the next seconds: claimed rows must be sent before their lease ends. */
@@ -371,7 +365,19 @@ export class Lane {
     if (pace.count === 0) this.#wakeAt(pace.nextMs, nowMs)
     const speed =
       this.#concurrency(destination) + 2 * this.#completedBefore + this.#completedRecently
-    return Math.min(REFILL_MAX, pace.count - this.#queue.length, speed)
+    const wanted = Math.min(pace.count, speed)
+    const room = wanted - this.#queue.length
+    // One row costs a claim as much as many do.
+    return room < wanted / 2 ? 0 : Math.min(REFILL_MAX, room)
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#queue.isFull || (this.#keepsUp && !this.#queue.isOverfull)
+  }
+
+  get #keepsUp(): boolean {
+    const sinceMs = performance.now() - (this.#queue.first?.queuedAt ?? 0)
+    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < KEEPS_UP_MS
   }
 
   get #key(): LaneKey {

@@ -29,6 +29,7 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     largeBodyRoom: [],
     bytes: 0,
     queuedAt: 0,
+    askedAt: 0,
     acknowledge: () => undefined,
     settle: () => undefined,
     release: () => undefined,

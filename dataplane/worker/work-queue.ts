@@ -2,11 +2,11 @@ import { LANE_BYTES_MAX } from '../../core/limits.ts'
 import type { Share } from './byte-budget.ts'
 import { dropLargeBody, type Work } from './work.ts'
 
-/** Work held in memory for one destination. What exceeds it, or `LANE_BYTES_MAX`, waits in PostgreSQL or in the stream. */
+/** Work held in memory for one destination; what exceeds it, or `LANE_BYTES_MAX`, waits in PostgreSQL or the stream. */
 const WINDOW = 1_024
 
-/** What may still come of what the stream was asked for before its partition was held back, in windows. */
-const OVERHANG = 3
+/** All that is ever held, in windows: one, and two for what the stream was asked for before it was told to wait. */
+const WINDOWS_MAX = 3
 
 /** What waits in memory for one destination, in the order in which it goes out. */
 export class WorkQueue implements Iterable<Work> {
@@ -23,9 +23,9 @@ export class WorkQueue implements Iterable<Work> {
     return this.#works.length >= WINDOW || this.#bytes >= LANE_BYTES_MAX
   }
 
-  /** Full, and with what came after the stream was told to wait: no more than this is ever in memory. */
+  /** Full, and with what came after the stream was told to wait. */
   get isOverfull(): boolean {
-    return this.#works.length >= OVERHANG * WINDOW || this.#bytes >= OVERHANG * LANE_BYTES_MAX
+    return this.#works.length >= WINDOWS_MAX * WINDOW || this.#bytes >= WINDOWS_MAX * LANE_BYTES_MAX
   }
 
   /** So far down that more are taken from PostgreSQL: the next come while these go. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import type { ClaimedDelivery } from '../../core/db/deliveries/claims.ts'
+import type { ClaimedDelivery } from '../../core/db/deliveries/claimed.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
@@ -53,6 +53,8 @@ export interface Work {
   bytes: number
   /** When it entered its lane, on the monotonic clock. */
   queuedAt: number
+  /** When its row was asked for, or its message came, on the same clock. */
+  askedAt: number
   /** Called once its row stands for it: its message is not needed any more. */
   acknowledge: () => void
   /** Called once its outcome is in PostgreSQL: nothing else needs to remember it. */
@@ -141,13 +143,14 @@ export function workOfMessage(
     largeBodyRoom: [],
     bytes: origin.bytes,
     queuedAt: performance.now(),
+    askedAt: performance.now(),
     ...endsOf(origin),
   }
 }
 
 export function workOfClaim(
   claimed: ClaimedDelivery,
-  { hold, leaseUntilMs }: { hold: Hold; leaseUntilMs: number },
+  { hold, leaseUntilMs, askedAt }: Pick<Work, 'hold' | 'leaseUntilMs' | 'askedAt'>,
   room: Share,
 ): Work {
   const { event, ...delivery } = claimed
@@ -162,6 +165,7 @@ export function workOfClaim(
     event: { ...event, headers },
     largeBodyRoom: [],
     queuedAt: performance.now(),
+    askedAt,
     ...endsOf({ room, bytes: claimed.bytes }),
   }
 }

@@ -174,6 +174,7 @@ function openPartitions(
     lanes,
     results,
     memory,
+    hands: running.hands,
     holds: () => partitions.holds(),
   })
   const findParked = async (): Promise<void> => {
@@ -289,7 +290,8 @@ function openLanes(
     madeRoom: owned.madeRoom,
   })
   const tester = startTester({ ...deps, lines, dispatcher, tokens })
-  return { lanes, pacer, tester, withdrawals, underWay, close: () => dispatcher.agent.close() }
+  const close = (): Promise<void> => dispatcher.agent.close()
+  return { lanes, hands, pacer, tester, withdrawals, underWay, close }
 }
 
 /** Claims for a lane, in turn with the other lanes. */
@@ -302,12 +304,13 @@ function parkedClaimer(
     try {
       const hold = owned.holdOf(partition)
       if (hold === undefined) return { works: [], isAll: true }
+      const askedAt = performance.now()
       const nowMs = clock.now()
       const leaseUntilMs = nowMs + LEASE_MS
       const claim = { nowMs, leaseUntilMs, limit, claimedBy: name }
       const { deliveries, isAll } = await claimParked(pool, { destinationId, hold }, claim)
       const works = deliveries.map((one) =>
-        workOfClaim(one, { hold, leaseUntilMs }, memory.work.hold(one.bytes)),
+        workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.hold(one.bytes)),
       )
       return { works, isAll }
     } finally {

@@ -1,32 +1,20 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
-import { partitionOf } from '../../core/stream/subjects.ts'
 import { hangs } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { homeOf } from '../partitions.ts'
+import { eventually, startRelay } from '../relay.ts'
 
 /** More than a lane holds in memory. */
 const BACKLOG = 2_500
-const AT_ONCE = 50
 
 /** So late that a worker claims what the stream brings, too early for the sweeper. */
 const LATE_MS = 10_000
 
-async function acceptMany(relay: Relay, source: Resource, count: number): Promise<void> {
-  for (let n = 0; n < count; n += AT_ONCE) {
-    await Promise.all(Array.from({ length: AT_ONCE }, () => relay.accept(source)))
-  }
-}
-
-function homeOf(relay: Relay, { destination }: Route): number {
-  return partitionOf(uuid('org', relay.organisationId), uuid('dst', destination.id), false)
-}
-
 test('a backlog larger than a lane goes out once each', async () => {
   await using relay = await startRelay({ worker: false })
   const { source, endpoint } = await relay.route()
-  await acceptMany(relay, source, BACKLOG)
+  await relay.acceptMany(source, BACKLOG)
   await relay.advance(LATE_MS)
   await relay.startWorker()
   await eventually(() => expect(endpoint.arrivals.length).toBeGreaterThanOrEqual(BACKLOG), 40_000)
@@ -39,8 +27,9 @@ test('a backlog for one that does not keep up waits in PostgreSQL, and what is b
   await using relay = await startRelay({ worker: false })
   const hung = await relay.route({ respond: hangs })
   let behind = await relay.route()
-  while (homeOf(relay, behind) !== homeOf(relay, hung)) behind = await relay.route()
-  await acceptMany(relay, hung.source, BACKLOG)
+  while (homeOf(relay, behind.destination) !== homeOf(relay, hung.destination))
+    behind = await relay.route()
+  await relay.acceptMany(hung.source, BACKLOG)
   const last = await relay.accept(behind.source)
   await relay.startWorker()
   await relay.reaches(last, { status: 'succeeded' })

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import { openPool } from '../../core/db/db.ts'
+import { readClaimed } from '../../core/db/deliveries/claimed.ts'
 import { claimDue, claimParked, type Claimed } from '../../core/db/deliveries/claims.ts'
 import { holdPartitions, type Hold } from '../../core/db/deliveries/partition-owners.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
-import { newId } from '../../core/ids.ts'
+import { encodeId, newId, timeOfId } from '../../core/ids.ts'
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../core/limits.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
@@ -102,6 +103,89 @@ test('a larger body stays behind, to be read on its own', async () => {
   const { class: eventClass, eventId } = first ?? { class: 0, eventId: null }
   expect(await findEventBody(pool, eventClass, eventId ?? '')).toEqual(large)
   expect(await findEventBody(pool, 3, eventId ?? '')).toBeUndefined()
+})
+
+/** The partitions of events and deliveries that the open transaction has touched. */
+async function touchedBy(own: typeof pool): Promise<string[]> {
+  const { rows } = await own.query<{ name: string }>(`
+    select distinct relation::regclass::text as name from pg_locks
+    where pid = pg_backend_pid() and relation::regclass::text ~ '^(event|delivery)_[0-9]+_[^_]*$'
+    order by 1`)
+  return rows.map(({ name }) => name)
+}
+
+const dayOf = (id: string): string =>
+  new Date(timeOfId(id)).toISOString().slice(0, 10).replaceAll('-', '')
+
+test.for(['parked', 'due'])(
+  'a claim of what is %s looks into its day and that of its event alone',
+  async (kind) => {
+    const nextAt = kind === 'parked' ? null : new Date(world.clock.now() - 60_000)
+    const { destinationId } = await waiting([Buffer.from('{}')], nextAt)
+    const own = openPool({
+      url: world.databaseUrl,
+      max: 1,
+      log: world.deps.log,
+      planning: 'lookups',
+    })
+    onTestFinished(async () => await own.end())
+    await own.query('begin')
+    const { deliveries } =
+      kind === 'parked'
+        ? await claimParked(own, { destinationId, hold }, claim(512))
+        : await claimDue(own, [hold], claim(256))
+    const touched = await touchedBy(own)
+    await own.query('commit')
+    expect(deliveries.map(({ body }) => body?.toString())).toEqual(['{}'])
+    const { deliveryId, eventId } = deliveries[0] ?? { deliveryId: '', eventId: '' }
+    expect(touched).toEqual([
+      `delivery_90_${dayOf(deliveryId)}`,
+      `event_90_${dayOf(eventId ?? '')}`,
+    ])
+  },
+)
+
+test('a claim brings along events of other days, whether these have a partition or not', async () => {
+  const furniture = await furnish(world, `claims ${++count}`)
+  const wait = async (eventId: string | null, fields: Partial<Furniture> = {}): Promise<void> => {
+    const seed = { ...furniture, ...fields, eventId, status: 'pending', nextAt: null }
+    await seedDelivery(world, seed)
+  }
+  for (const days of [0, 1, 40]) {
+    const atMs = world.clock.now() - days * 86_400_000
+    await wait(await seedEvent(world, { ...furniture, raw: `${days}`, atMs }))
+  }
+  const from = { destinationId: uuid('dst', furniture.destinationId), hold }
+  const { deliveries, isAll } = await claimParked(pool, from, claim(512))
+  expect(isAll).toBe(true)
+  expect(deliveries.map(({ body, isOrphan }) => [body?.toString(), isOrphan])).toEqual([
+    ['0', false],
+    ['1', false],
+    ['40', false],
+  ])
+})
+
+test('a claim says what has lost its event or its connection', async () => {
+  const gone = newId(world.clock.now())
+  const furniture = await furnish(world, `claims ${++count}`)
+  const eventId = await seedEvent(world, { ...furniture, raw: '{}' })
+  const seed = { ...furniture, status: 'pending', nextAt: null }
+  await seedDelivery(world, { ...seed, eventId: encodeId('evt', gone) })
+  await seedDelivery(world, { ...seed, eventId, connectionId: encodeId('con', gone) })
+  await seedDelivery(world, { ...seed, eventId })
+  const from = { destinationId: uuid('dst', furniture.destinationId), hold }
+  const { deliveries } = await claimParked(pool, from, claim(512))
+  expect(deliveries.map(({ isOrphan }) => isOrphan)).toEqual([true, true, false])
+})
+
+test('what was claimed anew since is left to that claim', async () => {
+  const parked = await waiting([Buffer.from('{}')], null)
+  const present = claim(512)
+  const from = { destinationId: parked.destinationId, hold }
+  const { deliveries } = await claimParked(pool, from, present)
+  expect((await readClaimed(pool, deliveries, present)).deliveries).toHaveLength(1)
+  const former = { ...present, leaseUntilMs: present.leaseUntilMs - 1 }
+  expect(await readClaimed(pool, deliveries, former)).toEqual({ deliveries: [], left: [] })
 })
 
 test('a claim without the hold of its partition takes nothing', async () => {

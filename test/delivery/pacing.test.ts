@@ -17,14 +17,10 @@ function mostInASecond(arrivals: readonly Arrival[]): number {
   )
 }
 
-async function acceptMany(source: Resource, count: number): Promise<string[]> {
-  return await Promise.all(Array.from({ length: count }, () => relay.accept(source)))
-}
-
 test('a destination at 10 a second with 30 queued gets them evenly, held ones throttled', async () => {
   const { source, destination, endpoint } = await relay.route({ destination: { rateLimit: 10 } })
   const startedAt = performance.now()
-  const ids = await acceptMany(source, 30)
+  const ids = await relay.acceptMany(source, 30)
   await eventually(async () => {
     const { data } = await relay.get(
       `/v1/deliveries?status=throttled&destinationId=${destination.id}&limit=100`,
@@ -54,7 +50,7 @@ test('plan pacing of Hobby: 20 in any one second, 10 a second in the mean, over 
   const second = await relay.make('destinations', { url: first.endpoint.url }, key)
   await relay.make('connections', { sourceId: first.source.id, destinationId: second.id }, key)
   const startedAt = performance.now()
-  await acceptMany(first.source, 18)
+  await relay.acceptMany(first.source, 18)
   await eventually(() => expect(first.endpoint.arrivals).toHaveLength(36), 6_000)
   const seconds = (performance.now() - startedAt) / 1_000
   expect(mostInASecond(first.endpoint.arrivals)).toBeLessThanOrEqual(21)
@@ -85,7 +81,7 @@ test.each(PERIODS)('2 per %s: one goes, the next after half the time', async (pe
   const { source, endpoint } = await relay.route({
     destination: { rateLimit: 2, rateLimitPeriod: period },
   })
-  const ids = await acceptMany(source, 3)
+  const ids = await relay.acceptMany(source, 3)
   await succeeds(ids, 1)
   await relay.advance(everyMs - 2_000)
   const other = await relay.route()
@@ -103,7 +99,7 @@ test('a changed limit takes effect on the waiting backlog within 2 s', async () 
   const { source, destination, endpoint } = await relay.route({
     destination: { rateLimit: 1, rateLimitPeriod: 'hour' },
   })
-  await acceptMany(source, 6)
+  await relay.acceptMany(source, 6)
   await eventually(() => expect(endpoint.arrivals).toHaveLength(1))
   await relay.change('destinations', destination.id, { rateLimit: 20, rateLimitPeriod: 'second' })
   await eventually(() => expect(endpoint.arrivals).toHaveLength(6), 2_000)
@@ -113,7 +109,7 @@ test('a limit that is taken away sets the backlog free within 2 s', async () => 
   const { source, destination, endpoint } = await relay.route({
     destination: { rateLimit: 1, rateLimitPeriod: 'day' },
   })
-  await acceptMany(source, 6)
+  await relay.acceptMany(source, 6)
   await eventually(() => expect(endpoint.arrivals).toHaveLength(1))
   await relay.change('destinations', destination.id, { rateLimit: null })
   await eventually(() => expect(endpoint.arrivals).toHaveLength(6), 2_000)
@@ -121,7 +117,7 @@ test('a limit that is taken away sets the backlog free within 2 s', async () => 
 
 test('a paced destination delays no other', async () => {
   const paced = await relay.route({ destination: { rateLimit: 1, rateLimitPeriod: 'hour' } })
-  await acceptMany(paced.source, 100)
+  await relay.acceptMany(paced.source, 100)
   const quick = await relay.route()
   const startedAt = performance.now()
   await relay.reaches(await relay.accept(quick.source), { status: 'succeeded' })
@@ -133,7 +129,7 @@ test('a restart of the worker does not give a paced destination another go', asy
   const { source, endpoint } = await relay.route({
     destination: { rateLimit: 1, rateLimitPeriod: 'hour' },
   })
-  await succeeds(await acceptMany(source, 2), 1)
+  await succeeds(await relay.acceptMany(source, 2), 1)
   await relay.stopWorker()
   await relay.startWorker()
   const other = await relay.route()

@@ -10,6 +10,7 @@ import { PARTITIONS } from '../../core/limits.ts'
 import { DELIVERY_STREAM, partitionOf } from '../../core/stream/subjects.ts'
 import { shareOf } from '../../dataplane/worker/shares.ts'
 import { hangs, says, type Arrival, type Endpoint, type Respond } from '../endpoint.ts'
+import { homeOf } from '../partitions.ts'
 import { eventually, startRelay, type Relay, type Resource, type WorkerProcess } from '../relay.ts'
 import { uuid } from '../seed.ts'
 
@@ -35,11 +36,6 @@ async function withWorkers(names: readonly string[]): Promise<[Relay, ...WorkerP
 
 const eventsOf = (arrivals: readonly Arrival[]): unknown[] =>
   arrivals.map(({ headers }) => headers['postern-event-id'])
-
-/** The partition of a destination of an organisation without plan pacing. */
-function homeOf(relay: Relay, destination: Resource): number {
-  return partitionOf(uuid('org', relay.organisationId), uuid('dst', destination.id), false)
-}
 
 /** Accepts events until told to stop, over all destinations of a source. */
 function keepSending(

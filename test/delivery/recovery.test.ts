@@ -7,14 +7,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { unpackDeliveries } from '../../core/stream/delivery-message.ts'
 import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
 import { hangs, says, type Arrival } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { eventually, startRelay, type Relay } from '../relay.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000
-
-async function acceptMany(relay: Relay, source: Resource, count: number): Promise<string[]> {
-  return await Promise.all(Array.from({ length: count }, () => relay.accept(source)))
-}
 
 /** Once other work has gone through the worker, whatever was to come twice has come. */
 async function goesOn(relay: Relay): Promise<void> {
@@ -40,7 +36,7 @@ const eventsOf = (arrivals: readonly Arrival[]): Set<unknown> =>
 test('deliveries whose messages are lost go out after their lease, once', async () => {
   await using relay = await startRelay({ worker: false })
   const { source, endpoint } = await relay.route()
-  const ids = await acceptMany(relay, source, 8)
+  const ids = await relay.acceptMany(source, 8)
   await eventually(async () => expect(await streamed(relay)).toBe(8))
   const manager = await jetstreamManager(relay.nats)
   await manager.streams.purge(DELIVERY_STREAM)
@@ -55,7 +51,7 @@ test('deliveries whose messages are lost go out after their lease, once', async 
 test('a backlog of messages past their lease goes out once each, with the sweeper looking on', async () => {
   await using relay = await startRelay({ worker: false })
   const { source, endpoint } = await relay.route()
-  const ids = await acceptMany(relay, source, 20)
+  const ids = await relay.acceptMany(source, 20)
   await eventually(async () => expect(await streamed(relay)).toBe(20))
   await relay.advance(SWEPT_MS)
   await relay.startWorker()
@@ -123,7 +119,7 @@ test('a worker that stops finishes or gives back what it has: nothing is lost an
   const retried = await relay.route({ respond: says(500) })
   const waiting = await relay.accept(retried.source)
   await relay.reaches(waiting, { status: 'pending', attemptCount: 1 })
-  const ids = await acceptMany(relay, source, 40)
+  const ids = await relay.acceptMany(source, 40)
   const manager = await jetstreamManager(relay.nats)
   await eventually(async () => {
     for await (const { num_pending } of manager.consumers.list(DELIVERY_STREAM)) {

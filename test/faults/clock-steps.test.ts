@@ -11,7 +11,7 @@ import { PARTITIONS } from '../../core/limits.ts'
 import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
 import { says, type Arrival } from '../endpoint.ts'
 import { listen } from '../event-stream.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { eventually, startRelay, type Relay } from '../relay.ts'
 import { startWorld } from '../world.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,10 +20,6 @@ const SWEPT_MS = 21_000
 
 const eventsOf = (arrivals: readonly Arrival[]): Set<unknown> =>
   new Set(arrivals.map(({ headers }) => headers['postern-event-id']))
-
-async function acceptMany(relay: Relay, source: Resource, count: number): Promise<string[]> {
-  return await Promise.all(Array.from({ length: count }, () => relay.accept(source)))
-}
 
 async function sweptTo(relay: Relay): Promise<void> {
   const until = firstIdAt(relay.clock.now() - 2 * SWEPT_MS)
@@ -41,7 +37,7 @@ test('what is lost after the clock was set back is swept like everything else', 
   await sweptTo(relay)
   await relay.advance(-HOUR_MS)
   await relay.stopWorker()
-  const ids = await acceptMany(relay, source, 5)
+  const ids = await relay.acceptMany(source, 5)
   const manager = await jetstreamManager(relay.nats)
   await manager.streams.purge(DELIVERY_STREAM)
   await relay.startWorker()
@@ -58,8 +54,8 @@ test('a clock that is set an hour ahead sends nothing twice', async () => {
       setTimeout(() => response.end(), 2_500)
     },
   })
-  const slowIds = await acceptMany(relay, slow.source, 8)
-  const pacedIds = await acceptMany(relay, paced.source, 60)
+  const slowIds = await relay.acceptMany(slow.source, 8)
+  const pacedIds = await relay.acceptMany(paced.source, 60)
   await eventually(() => expect(slow.endpoint.arrivals).toHaveLength(8))
   await eventually(() => expect(paced.endpoint.arrivals.length).toBeGreaterThan(20))
   await relay.advance(HOUR_MS)
@@ -78,7 +74,7 @@ test('a destination that was busy when the clock was set back is tried again at 
   await relay.reaches(waiting, { status: 'throttled' })
   endpoint.respond = says(200)
   await relay.advance(-HOUR_MS)
-  const ids = await acceptMany(relay, source, 5)
+  const ids = await relay.acceptMany(source, 5)
   for (const id of ids) await relay.reaches(id, { status: 'succeeded' })
   // What has a time waits for that time, which the clock now reaches late.
   await relay.advance(HOUR_MS + 20_000)
@@ -91,18 +87,18 @@ test('a stream shows every event on both sides of a step, live and resumed', asy
   const source = await relay.make('sources', {})
   using live = await listen(relay.apiUrl, { key: relay.key })
   await live.heard('ready')
-  const ids = await acceptMany(relay, source, 3)
+  const ids = await relay.acceptMany(source, 3)
   await live.hears(ids)
   const before = live.lastId()
   await relay.advance(HOUR_MS)
-  ids.push(...(await acceptMany(relay, source, 3)))
+  ids.push(...(await relay.acceptMany(source, 3)))
   await live.hears(ids)
   const ahead = live.lastId()
   await relay.advance(-HOUR_MS)
-  ids.push(...(await acceptMany(relay, source, 3)))
+  ids.push(...(await relay.acceptMany(source, 3)))
   await live.hears(ids)
   await relay.advance(60_000)
-  ids.push(...(await acceptMany(relay, source, 3)))
+  ids.push(...(await relay.acceptMany(source, 3)))
   await live.hears(ids)
   expect(new Set(live.events()).size).toBe(live.events().length)
 

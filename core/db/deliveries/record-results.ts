@@ -9,8 +9,8 @@ import {
   timeArray,
   uuidArray,
 } from '../binary-arrays.ts'
-import { isDivisionByZero, isUndefinedTable } from '../failures.ts'
-import { partitionOf } from '../partitions.ts'
+import { isDivisionByZero } from '../failures.ts'
+import { eachPartition, placeOfDelivery } from '../partitions.ts'
 import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import { ASSUMED, CHECKED, type ResultCounting } from './result-counts.ts'
 import { throttleTimes } from './throttle-times.ts'
@@ -146,18 +146,10 @@ export async function recordResults(
   tries: number,
 ): Promise<Set<string>> {
   const lost = new Set<string>()
-  const byPartition = Map.groupBy(results, (result) =>
-    partitionOf('delivery', result.class, result.deliveryId),
-  )
-  for (const [partition, group] of byPartition) {
-    try {
-      await countIn(pool, partition, { results: group, tries, lost })
-    } catch (error) {
-      if (!isUndefinedTable(error)) throw error
-      // Its day has no partition of its own: the row is in the DEFAULT one.
-      await countIn(pool, 'delivery', { results: group, tries, lost })
-    }
-  }
+  await eachPartition('delivery', results, {
+    placeOf: placeOfDelivery,
+    run: async (table, group) => await countIn(pool, table, { results: group, tries, lost }),
+  })
   return lost
 }
 

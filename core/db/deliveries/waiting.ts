@@ -1,22 +1,18 @@
 import type pg from 'pg'
 
 import { int2Array, textArray, timeArray, uuidArray } from '../binary-arrays.ts'
+import { eachPartition, placeOfDelivery } from '../partitions.ts'
 import { LIST_CANCELLED } from './cancellations.ts'
-import type { Claim, ClaimedDelivery } from './claims.ts'
+import type { ClaimedDelivery, WaitingRow } from './claimed.ts'
+import type { Claim } from './claims.ts'
 import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import { throttleTimes } from './throttle-times.ts'
 
 /** A row that goes (back) to wait in its lane. */
-export interface Parked {
-  class: number
-  deliveryId: string
-  organisationId: string
-  projectId: string
-  destinationId: string
+export interface Parked extends WaitingRow {
   /** Where it waits from now on; another than that of its hold when the destination has moved. */
   partition: number
   hold: Hold
-  attemptTrigger: ClaimedDelivery['attemptTrigger']
   status: 'pending' | 'throttled'
   /** Set when pacing or its destination holds it and it was not throttled before. */
   throttledAtMs: number | null
@@ -24,7 +20,7 @@ export interface Parked {
   lastError: string | null
 }
 
-const PARK = `
+const parkIn = (table: string): string => `
   with ${heldFlags(12)}, input as materialized (
     select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::int2[], $7::text[], $8::text[],
       $9::timestamptz[], $10::text[], $11::int2[])
@@ -32,7 +28,7 @@ const PARK = `
       throttled_at, last_error, slot)
     where (select flags from held)[t.slot]
   ), changed as (
-    update delivery d set status = i.status, lease_until = null,
+    update ${table} d set status = i.status, lease_until = null,
       throttled_reason = case when i.status = 'throttled' then 'rate_limit' end,
       throttled_at = coalesce(d.throttled_at, i.throttled_at),
       last_error = coalesce(i.last_error, d.last_error)
@@ -59,30 +55,35 @@ const PARK = `
  * lost, is left alone. `tries` is how often it was tried before.
  */
 export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number): Promise<void> {
-  const { columns, slots } = holdsOf(rows)
-  await pool.query({
-    name: 'park',
-    text: PARK,
-    values: [
-      int2Array(rows.map((row) => row.class)),
-      uuidArray(rows.map((row) => row.deliveryId)),
-      uuidArray(rows.map((row) => row.organisationId)),
-      uuidArray(rows.map((row) => row.projectId)),
-      uuidArray(rows.map((row) => row.destinationId)),
-      int2Array(rows.map((row) => row.partition)),
-      textArray(rows.map((row) => row.attemptTrigger)),
-      textArray(rows.map((row) => row.status)),
-      throttleTimes(rows, tries),
-      textArray(rows.map((row) => row.lastError)),
-      slots,
-      ...columns,
-    ],
+  await eachPartition('delivery', rows, {
+    placeOf: placeOfDelivery,
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      await pool.query({
+        name: `park_in_${table}`,
+        text: parkIn(table),
+        values: [
+          int2Array(group.map((row) => row.class)),
+          uuidArray(group.map((row) => row.deliveryId)),
+          uuidArray(group.map((row) => row.organisationId)),
+          uuidArray(group.map((row) => row.projectId)),
+          uuidArray(group.map((row) => row.destinationId)),
+          int2Array(group.map((row) => row.partition)),
+          textArray(group.map((row) => row.attemptTrigger)),
+          textArray(group.map((row) => row.status)),
+          throttleTimes(group, tries),
+          textArray(group.map((row) => row.lastError)),
+          slots,
+          ...columns,
+        ],
+      })
+    },
   })
 }
 
-const MARK_IN_FLIGHT = `
+const markInFlightIn = (table: string): string => `
   with changed as (
-    update delivery d set status = 'in_flight', lease_until = null
+    update ${table} d set status = 'in_flight', lease_until = null
     where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled', 'in_flight')
       and exists (select from partition_owner where partition = $4::int2 and epoch = $8::int4)
     returning d.class, d.id, d.project_id, d.destination_id, d.connection_id, d.source_id
@@ -106,29 +107,36 @@ export async function markInFlight(
   },
   claim: Pick<Claim, 'leaseUntilMs' | 'claimedBy'>,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
-    name: 'mark_in_flight',
-    text: MARK_IN_FLIGHT,
-    values: [
-      delivery.class,
-      delivery.deliveryId,
-      delivery.organisationId,
-      delivery.hold.partition,
-      delivery.attemptTrigger,
-      new Date(claim.leaseUntilMs),
-      claim.claimedBy,
-      delivery.hold.epoch,
-    ],
+  let isOurs = false
+  await eachPartition('delivery', [delivery], {
+    placeOf: placeOfDelivery,
+    async run(table) {
+      const { rowCount } = await pool.query({
+        name: `mark_in_flight_in_${table}`,
+        text: markInFlightIn(table),
+        values: [
+          delivery.class,
+          delivery.deliveryId,
+          delivery.organisationId,
+          delivery.hold.partition,
+          delivery.attemptTrigger,
+          new Date(claim.leaseUntilMs),
+          claim.claimedBy,
+          delivery.hold.epoch,
+        ],
+      })
+      isOurs = rowCount === 1
+    },
   })
-  return rowCount === 1
+  return isOurs
 }
 
-const CANCEL = `
+const cancelIn = (table: string): string => `
   with ${heldFlags(5)}, input as (
     select * from unnest($1::int2[], $2::uuid[], $4::int2[]) as t (class, id, slot)
     where (select flags from held)[t.slot]
   ), changed as (
-    update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null,
+    update ${table} d set status = 'cancelled', lease_until = null, throttled_reason = null,
       completed_at = $3::timestamptz
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
@@ -142,23 +150,28 @@ export async function cancelDeliveries(
   deliveries: readonly { class: number; deliveryId: string; hold: Hold }[],
   nowMs: number,
 ): Promise<void> {
-  const { columns, slots } = holdsOf(deliveries)
-  await pool.query({
-    name: 'cancel_deliveries',
-    text: CANCEL,
-    values: [
-      int2Array(deliveries.map((delivery) => delivery.class)),
-      uuidArray(deliveries.map((delivery) => delivery.deliveryId)),
-      new Date(nowMs),
-      slots,
-      ...columns,
-    ],
+  await eachPartition('delivery', deliveries, {
+    placeOf: placeOfDelivery,
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      await pool.query({
+        name: `cancel_deliveries_in_${table}`,
+        text: cancelIn(table),
+        values: [
+          int2Array(group.map((delivery) => delivery.class)),
+          uuidArray(group.map((delivery) => delivery.deliveryId)),
+          new Date(nowMs),
+          slots,
+          ...columns,
+        ],
+      })
+    },
   })
 }
 
-const CLAIM_LEASED = `
+const claimLeasedIn = (table: string): string => `
   with ${heldFlags(6)}
-  update delivery d set lease_until = $4::timestamptz
+  update ${table} d set lease_until = $4::timestamptz
   from unnest($1::int2[], $2::uuid[], $3::timestamptz[], $5::int2[]) as i (class, id, lease_until, slot)
   where (select flags from held)[i.slot] and d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
   returning d.id, not exists (select from connection k where k.id = d.connection_id) as is_orphan`
@@ -180,18 +193,25 @@ export async function claimLeased(
   deliveries: readonly LeasedDelivery[],
   leaseUntilMs: number,
 ): Promise<Map<string, { isOrphan: boolean }>> {
-  const { columns, slots } = holdsOf(deliveries)
-  const { rows } = await pool.query<{ id: string; is_orphan: boolean }>({
-    name: 'claim_leased',
-    text: CLAIM_LEASED,
-    values: [
-      int2Array(deliveries.map((delivery) => delivery.class)),
-      uuidArray(deliveries.map((delivery) => delivery.deliveryId)),
-      timeArray(deliveries.map((delivery) => delivery.leaseUntilMs)),
-      new Date(leaseUntilMs),
-      slots,
-      ...columns,
-    ],
+  const ours = new Map<string, { isOrphan: boolean }>()
+  await eachPartition('delivery', deliveries, {
+    placeOf: placeOfDelivery,
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      const { rows } = await pool.query<{ id: string; is_orphan: boolean }>({
+        name: `claim_leased_in_${table}`,
+        text: claimLeasedIn(table),
+        values: [
+          int2Array(group.map((delivery) => delivery.class)),
+          uuidArray(group.map((delivery) => delivery.deliveryId)),
+          timeArray(group.map((delivery) => delivery.leaseUntilMs)),
+          new Date(leaseUntilMs),
+          slots,
+          ...columns,
+        ],
+      })
+      for (const { id, is_orphan: isOrphan } of rows) ours.set(id, { isOrphan })
+    },
   })
-  return new Map(rows.map((row) => [row.id, { isOrphan: row.is_orphan }]))
+  return ours
 }
