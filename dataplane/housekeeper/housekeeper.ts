@@ -9,7 +9,7 @@ import { judgeDestinations } from './failing.ts'
 import { deleteFinished, runOperations } from './operations.ts'
 import { purgeNightly } from './retention.ts'
 import { foldStatistics, pruneStatistics } from './statistics.ts'
-import { sweepFirstAttempts, type SweepDeps } from './sweep.ts'
+import { Sweep, type SweepDeps } from './sweep.ts'
 import { WaitingCounts } from './waiting-counts.ts'
 
 const SWEEP_MS = 1_000
@@ -32,9 +32,10 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     every(intervalMs, { signal: stop.signal, log, name: taskName }, async () => {
       if (ownership.isHeld) await act()
     })
+  const sweep = new Sweep(deps)
   const waiting = new WaitingCounts(db, clock)
   const tasks = [
-    task(SWEEP_MS, 'sweep', () => sweepFirstAttempts(deps)),
+    task(SWEEP_MS, 'sweep', () => sweep.pass()),
     task(FOLD_MS, 'usage', () => foldUsage(db)),
     task(BILLING_MS, 'billing', () => keepBilling(deps)),
     task(MINUTE_MS, 'plans', () => followPlans(deps)),

@@ -3,18 +3,38 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import {
-  findOverdue,
+  findOpen,
+  firstWatermark,
   moveToWaiting,
   readWatermark,
-  SWEEP_BATCH,
+  sweptUntil,
   walkFrom,
   writeWatermark,
+  type OpenDelivery,
 } from '../../core/db/deliveries/sweep.ts'
+import { firstIdAt, timeOfId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
-import { isBacklogged } from '../../core/stream/delivery-backlog.ts'
+import { partitionsInLine } from '../../core/stream/delivery-backlog.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import { partitionOf, WAITING_DUE } from '../../core/stream/subjects.ts'
+
+/** A walk that takes longer goes on in the next pass. */
+const PASS_MS = 200
+
+/** After a walk of several passes, in times of what it took: while much stands in line, a tenth of a core at most. */
+const RESTS = 9
+const REST_MAX_MS = 30_000
+
+/**
+ * How far one statement looks: twice as far after a quick one, half as far after a slow one. After days without a
+ * housekeeper one over all of them would run into its time-out again and again (12 million deliveries take 12 s).
+ */
+const SPAN_MIN_MS = 1_000
+const SPAN_FIRST_MS = 60_000
+const SPAN_MAX_MS = 600_000
+const QUICK_MS = 50
+const SLOW_MS = 500
 
 export interface SweepDeps {
   pool: Pool
@@ -26,51 +46,124 @@ export interface SweepDeps {
   plans: Plans
 }
 
+interface Walk {
+  fromId: string
+  /** The first that stays as it is: the watermark goes no further. */
+  heldId: string | undefined
+  tookMs: number
+}
+
 /**
  * Finds first attempts whose message was lost (a process died between commit and publish, NATS refused or forgot it,
  * a worker died with it) and makes them due. The one recovery path: everything else that waits has a row with a time.
+ * What stands in line in the stream is left there, and does not keep the rest waiting.
  */
-export async function sweepFirstAttempts(deps: SweepDeps): Promise<void> {
-  // First: deliveries that are made while it is too high would be below it for good.
-  let watermark = await heldWatermark(deps)
-  if (await mayStandInLine(deps)) return
-  for (;;) {
-    const nowMs = deps.clock.now()
-    const found = await findOverdue(deps.pool, watermark, nowMs)
-    const overdue = found.overdue.map((row) => ({
-      ...row,
-      partition: partitionOf(
-        row.organisationId,
-        row.destinationId,
-        isPaced(entitlementsOf(deps.plans, row.plan, row.overrides)),
-      ),
-    }))
-    if (overdue.length > 0) {
-      const moved = await moveToWaiting(deps.pool, overdue, nowMs)
-      if (moved > 0) deps.log.info({ moved }, 'Dispatching lost deliveries again')
-      if (isConnected(deps.nats)) deps.nats.publish(WAITING_DUE)
-    }
-    if (found.watermark !== watermark) await writeWatermark(deps.db, found.watermark)
-    if (found.watermark === watermark || overdue.length < SWEEP_BATCH) return
-    watermark = found.watermark
+export class Sweep {
+  readonly #deps: SweepDeps
+  /** Where the last pass left it. */
+  #watermark: string | undefined
+  /** Not at its end yet. */
+  #walk: Walk | undefined
+  /** On the monotonic clock. */
+  #restUntil = 0
+  #spanMs = SPAN_FIRST_MS
+
+  constructor(deps: SweepDeps) {
+    this.#deps = deps
   }
+
+  async pass(): Promise<void> {
+    // First: deliveries that are made while it is too high would be below it for good.
+    const watermark = await heldWatermark(this.#deps)
+    const isKnown = watermark === this.#watermark
+    if (isKnown && performance.now() < this.#restUntil) return
+    const former = isKnown ? this.#walk : undefined
+    const walk = former ?? { fromId: watermark, heldId: undefined, tookMs: 0 }
+    const inLine = await standingInLine(this.#deps)
+    const startedAt = performance.now()
+    let isOver = false
+    while (!isOver && performance.now() - startedAt < PASS_MS)
+      isOver = await this.#step(walk, inLine)
+    walk.tookMs += performance.now() - startedAt
+    const reached = walk.heldId ?? walk.fromId
+    if (reached !== watermark) await writeWatermark(this.#deps.db, reached)
+    this.#watermark = reached
+    this.#walk = isOver ? undefined : walk
+    const restMs = isOver && former ? Math.min(walk.tookMs * RESTS, REST_MAX_MS) : 0
+    this.#restUntil = performance.now() + restMs
+  }
+
+  /** True at the end of the walk. */
+  async #step(walk: Walk, inLine: ReadonlySet<number>): Promise<boolean> {
+    const { clock, plans } = this.#deps
+    const nowMs = clock.now()
+    const lastId = sweptUntil(nowMs)
+    if (lastId <= walk.fromId) return true
+    const farId = firstIdAt(timeOfId(walk.fromId) + this.#spanMs)
+    const untilId = farId < lastId ? farId : lastId
+    const { open, endId } = await this.#find({ fromId: walk.fromId, untilId }, untilId === farId)
+    const placed = open.map((one) => ({ ...one, partition: homeOf(plans, one) }))
+    const isLost = (one: (typeof placed)[number]): boolean =>
+      one.leaseUntil.getTime() <= nowMs && !inLine.has(one.partition)
+    const lost = placed.filter(isLost)
+    const moved = await this.#move(lost, nowMs)
+    // What a worker has taken meanwhile is looked at again.
+    walk.heldId ??= (
+      moved < lost.length ? placed : placed.filter((one) => !isLost(one))
+    )[0]?.deliveryId
+    walk.fromId = endId
+    return endId === lastId
+  }
+
+  async #move(lost: (OpenDelivery & { partition: number })[], nowMs: number): Promise<number> {
+    if (lost.length === 0) return 0
+    const { pool, nats, log } = this.#deps
+    const moved = await moveToWaiting(pool, lost, nowMs)
+    if (moved > 0) log.info({ moved }, 'Dispatching lost deliveries again')
+    if (isConnected(nats)) nats.publish(WAITING_DUE)
+    return moved
+  }
+
+  async #find(
+    ids: Parameters<typeof findOpen>[1],
+    isWholeSpan: boolean,
+  ): ReturnType<typeof findOpen> {
+    const startedAt = performance.now()
+    const shorter = Math.max(SPAN_MIN_MS, this.#spanMs / 2)
+    try {
+      const found = await findOpen(this.#deps.pool, ids)
+      const tookMs = performance.now() - startedAt
+      if (tookMs > SLOW_MS) this.#spanMs = shorter
+      else if (tookMs < QUICK_MS && isWholeSpan)
+        this.#spanMs = Math.min(SPAN_MAX_MS, this.#spanMs * 2)
+      return found
+    } catch (error) {
+      this.#spanMs = shorter
+      throw error
+    }
+  }
+}
+
+function homeOf(plans: Plans, one: OpenDelivery): number {
+  const paced = isPaced(entitlementsOf(plans, one.plan, one.overrides))
+  return partitionOf(one.organisationId, one.destinationId, paced)
 }
 
 async function heldWatermark({ db, clock, log }: SweepDeps): Promise<string> {
-  const watermark = await readWatermark(db)
-  const from = walkFrom(watermark, clock.now())
-  if (from !== watermark) {
-    log.warn('The clock was set back: looking for lost deliveries again')
-    await writeWatermark(db, from)
-  }
+  const nowMs = clock.now()
+  const kept = await readWatermark(db)
+  const watermark = kept === firstIdAt(0) ? await firstWatermark(db, nowMs) : kept
+  const from = walkFrom(watermark, nowMs)
+  if (from !== watermark) log.warn('The clock was set back: looking for lost deliveries again')
+  if (from !== kept) await writeWatermark(db, from)
   return from
 }
 
-async function mayStandInLine({ manager, clock }: SweepDeps): Promise<boolean> {
+async function standingInLine({ manager, clock }: SweepDeps): Promise<ReadonlySet<number>> {
   try {
-    return await isBacklogged(manager, clock.now())
+    return await partitionsInLine(manager, clock.now())
   } catch {
     // No stream, no message in line: NATS is away or lost its store, which is what the sweep is for.
-    return false
+    return new Set()
   }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { findOverdue, moveToWaiting } from '../../core/db/deliveries/sweep.ts'
+import { findOpen, moveToWaiting } from '../../core/db/deliveries/sweep.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { hangs, says } from '../endpoint.ts'
@@ -74,10 +74,9 @@ test('a first attempt that never came back waits with all that it is listed by, 
     leaseUntil: new Date(atMs + 15_000),
   }
   const id = uuid('dlv', await seedDelivery(relay, seed))
-  const { overdue } = await findOverdue(relay.pool, firstIdAt(atMs - 1), relay.clock.now())
-  const own = overdue
-    .filter((one) => one.deliveryId === id)
-    .map((one) => ({ ...one, partition: 0 }))
+  const ids = { fromId: firstIdAt(atMs - 1), untilId: firstIdAt(atMs + 1) }
+  const { open } = await findOpen(relay.pool, ids)
+  const own = open.filter((one) => one.deliveryId === id).map((one) => ({ ...one, partition: 0 }))
   expect(await moveToWaiting(relay.pool, own, relay.clock.now() + 3_600_000)).toBe(1)
   expect(await listed('delivery_waiting')).toContain('pending')
   const of = {

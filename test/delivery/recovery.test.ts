@@ -4,10 +4,18 @@ import { once } from 'node:events'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { expect, onTestFinished, test } from 'vitest'
 
+import { readWatermark, writeWatermark } from '../../core/db/deliveries/sweep.ts'
+import { firstIdAt } from '../../core/ids.ts'
 import { unpackDeliveries } from '../../core/stream/delivery-message.ts'
-import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
+import { DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
+import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
 import { hangs, says, type Arrival } from '../endpoint.ts'
+import { homeOf } from '../partitions.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
+import { furnish, seedDelivery, uuid } from '../seed.ts'
+import { startWorld } from '../world.ts'
+
+const DAY_MS = 86_400_000
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000
@@ -59,6 +67,46 @@ test('a backlog of messages past their lease goes out once each, with the sweepe
   await relay.advance(SWEPT_MS)
   await goesOn(relay)
   expect(endpoint.arrivals).toHaveLength(20)
+})
+
+test('what stands in line for one partition does not keep lost deliveries of another waiting', async () => {
+  await using relay = await startRelay({ worker: false })
+  const inLine = await relay.route()
+  let lost = await relay.route()
+  while (homeOf(relay, lost.destination) === homeOf(relay, inLine.destination))
+    lost = await relay.route()
+  await relay.acceptMany(inLine.source, 2_100)
+  const eventId = await relay.accept(lost.source)
+  await eventually(async () => expect(await streamed(relay)).toBe(2_101))
+  const manager = await jetstreamManager(relay.nats)
+  const filter = deliverySubject(homeOf(relay, lost.destination))
+  await manager.streams.purge(DELIVERY_STREAM, { filter })
+  await relay.advance(SWEPT_MS)
+  const due = async (): Promise<unknown[]> =>
+    (await relay.pool.query('select delivery_id from delivery_waiting')).rows
+  await eventually(async () => expect(await due()).toHaveLength(1), 10_000)
+  await relay.startWorker()
+  await relay.reaches(eventId, { status: 'succeeded', attemptCount: 1 })
+  await eventually(() => expect(inLine.endpoint.arrivals).toHaveLength(2_100), 20_000)
+  expect(lost.endpoint.arrivals).toHaveLength(1)
+}, 60_000)
+
+test('what was lost on each of three days without a housekeeper is found, all of it', async () => {
+  await using world = await startWorld()
+  const shop = await furnish(world, 'away')
+  const nowMs = world.clock.now()
+  const ids: string[] = []
+  for (const days of [3.5, 2.5, 1.5, 0.01]) {
+    const atMs = nowMs - days * DAY_MS
+    const seed = { ...shop, eventId: null, status: 'pending', atMs, leaseUntil: new Date(atMs) }
+    ids.push(uuid('dlv', await seedDelivery(world, seed)))
+  }
+  await writeWatermark(world.db, firstIdAt(nowMs - 4 * DAY_MS))
+  const manager = await jetstreamManager(world.nats)
+  const sweep = new Sweep({ ...world.deps, pool: world.pool, manager })
+  while ((await readWatermark(world.db)) < firstIdAt(nowMs - DAY_MS / 100)) await sweep.pass()
+  const waiting = await world.pool.query('select delivery_id from delivery_waiting order by 1')
+  expect(waiting.rows.map((row) => row.delivery_id)).toEqual(ids)
 })
 
 test('a message that comes again after its lease sends nothing again', async () => {

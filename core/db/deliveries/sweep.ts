@@ -11,10 +11,11 @@ const MARGIN_MS = 5_000
 /** How far the walk goes back when the clock was set back: more than a housekeeper is ever late to notice. */
 const BACK_MS = 900_000
 
-/** Overdue deliveries moved by one statement. */
-export const SWEEP_BATCH = 1_000
+/** Deliveries looked at, or moved, by one statement. */
+const SWEEP_BATCH = 1_000
 
-export interface Overdue {
+/** A first attempt that has not ended. */
+export interface OpenDelivery {
   class: number
   deliveryId: string
   leaseUntil: Date
@@ -25,7 +26,7 @@ export interface Overdue {
   overrides: Record<string, unknown>
 }
 
-/** Everything below was finished or has a waiting row. */
+/** Everything below was finished or has a waiting row; the least id while nobody has walked. */
 export async function readWatermark(db: Db): Promise<string> {
   const row = await db
     .selectFrom('sweep')
@@ -33,6 +34,18 @@ export async function readWatermark(db: Db): Promise<string> {
     .where('name', '=', 'first_attempts')
     .executeTakeFirst()
   return row?.watermark ?? firstIdAt(0)
+}
+
+/** Where the first walk of an installation begins: no delivery is older than the first organisation. */
+export async function firstWatermark(db: Db, nowMs: number): Promise<string> {
+  const first = await db
+    .selectFrom('organisation')
+    .select('id')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  const lately = firstIdAt(nowMs - BACK_MS)
+  return first !== undefined && first.id < lately ? first.id : lately
 }
 
 export async function writeWatermark(db: Db, watermark: string): Promise<void> {
@@ -51,51 +64,33 @@ export function walkFrom(watermark: string, nowMs: number): string {
   return watermark > firstIdAt(nowMs - LEASE_MS) ? firstIdAt(nowMs - BACK_MS) : watermark
 }
 
-const FIND_OVERDUE = `
-  select d.class, d.id, d.lease_until, d.destination_id, d.project_id, o.id as organisation_id, o.plan, o.overrides
+/** First attempts below this id have outlived the lease that they were made with. */
+export function sweptUntil(nowMs: number): string {
+  return firstIdAt(nowMs - LEASE_MS - MARGIN_MS)
+}
+
+const FIND_OPEN = `
+  select d.class, d.id as "deliveryId", d.lease_until as "leaseUntil", d.destination_id as "destinationId",
+    d.project_id as "projectId", o.id as "organisationId", o.plan, o.overrides
   from delivery d join project p on p.id = d.project_id join organisation o on o.id = p.organisation_id
   where d.class = any($1::int2[]) and d.id >= $2::uuid and d.id < $3::uuid
     and d.status = 'pending' and d.lease_until is not null
   order by d.id limit $4::int4`
 
-/**
- * First attempts that should be over, oldest first, and the id up to which the walk has seen all: those whose lease
- * still runs hold it back.
- */
-export async function findOverdue(
+/** First attempts among these ids that have not ended, oldest first, and the id up to which all were seen. */
+export async function findOpen(
   pool: pg.Pool,
-  watermark: string,
-  nowMs: number,
-): Promise<{ overdue: Overdue[]; watermark: string }> {
-  const until = firstIdAt(nowMs - LEASE_MS - MARGIN_MS)
-  if (until <= watermark) return { overdue: [], watermark }
-  const { rows } = await pool.query<{
-    class: number
-    id: string
-    lease_until: Date
-    destination_id: string
-    project_id: string
-    organisation_id: string
-    plan: string
-    overrides: Record<string, unknown>
-  }>(FIND_OVERDUE, [int2Array([...RETENTION_CLASSES, HELD_CLASS]), watermark, until, SWEEP_BATCH])
-  const leased = rows.find((row) => row.lease_until.getTime() > nowMs)
-  const full = rows.length === SWEEP_BATCH ? rows.at(-1)?.id : undefined
-  return {
-    overdue: rows
-      .filter((row) => row.lease_until.getTime() <= nowMs)
-      .map((row) => ({
-        class: row.class,
-        deliveryId: row.id,
-        leaseUntil: row.lease_until,
-        organisationId: row.organisation_id,
-        projectId: row.project_id,
-        destinationId: row.destination_id,
-        plan: row.plan,
-        overrides: row.overrides,
-      })),
-    watermark: leased?.id ?? full ?? until,
-  }
+  { fromId, untilId }: { fromId: string; untilId: string },
+): Promise<{ open: OpenDelivery[]; endId: string }> {
+  const classes = int2Array([...RETENTION_CLASSES, HELD_CLASS])
+  const { rows } = await pool.query<OpenDelivery>(FIND_OPEN, [
+    classes,
+    fromId,
+    untilId,
+    SWEEP_BATCH,
+  ])
+  const last = rows.length === SWEEP_BATCH ? rows.at(-1)?.deliveryId : undefined
+  return { open: rows, endId: last ?? untilId }
 }
 
 /** The lease is compared again, so that a worker which took the delivery meanwhile keeps it. */
@@ -118,7 +113,7 @@ const MOVE_TO_WAITING = `
 /** Makes overdue first attempts due now. Returns how many were still nobody's. */
 export async function moveToWaiting(
   pool: pg.Pool,
-  overdue: readonly (Overdue & { partition: number })[],
+  overdue: readonly (OpenDelivery & { partition: number })[],
   nowMs: number,
 ): Promise<number> {
   const { rowCount } = await pool.query(MOVE_TO_WAITING, [
