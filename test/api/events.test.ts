@@ -307,8 +307,9 @@ test('replay makes due deliveries through what is active and matches now, and co
     maxAttempts: 8,
   })
   const { rows } = await own.pool.query(
-    `select attempt_trigger, claimed_by, next_at <= now() + interval '1 s' as due, partition
+    `select attempt_trigger, claimed_by, next_at <= $1 as due, partition
      from delivery_waiting order by delivery_id`,
+    [new Date(own.clock.now())],
   )
   expect(rows).toHaveLength(2)
   expect(rows[0]).toMatchObject({ attempt_trigger: 'initial', claimed_by: null, due: true })
