@@ -6,6 +6,7 @@ import { openClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/db.ts'
+import { warmUp } from '../core/db/warm-up.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { openLog } from '../core/log.ts'
 import { openOps } from '../core/ops.ts'
@@ -17,6 +18,9 @@ import { buildApp } from './app.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { ShortLimit } from './short-limit.ts'
 
+/** Of each pool: as many as one timeline reads with. */
+const CONNECTIONS_MIN = 4
+
 const config = readConfig(process.env)
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
@@ -25,10 +29,12 @@ const log = openLog(config.LOG_LEVEL, 'api')
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
-const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log }
+const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
+const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
 const pool = openPool({ ...settings, planning: 'requests' })
+const listPool = openPool({ ...settings, planning: 'lists' })
 await using db = openDb(pool)
-await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
+await using lists = openDb(listPool)
 const nats = await openNats(config.NATS_URL, 'api', log)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
@@ -49,6 +55,9 @@ await using app = buildApp({
   keys: new KeyStore(egress.dispatcher),
   signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
 })
+await Promise.all([warmUp(pool, min), warmUp(listPool, min)]).catch((err: unknown) =>
+  log.warn({ err }, 'Cannot warm up: the first requests take longer'),
+)
 const ready = async (): Promise<void> => {
   await pool.query('select 1')
   await nats.flush()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import type { DeliveryCounts, EventCounts } from '../../core/db/statistics/dashboard.ts'
-import { Histogram } from '../../core/statistics/histogram.ts'
+import type { Histogram } from '../../core/statistics/histogram.ts'
 import { Timestamp } from '../fields.ts'
 
 const Count = z.int().min(0)
@@ -39,7 +39,8 @@ interface Sum {
   deliveries: Shown['deliveries']
   attempts: number
   retried: number
-  latencies: Histogram
+  /** Undefined while no row has come: the first one's is taken over. */
+  latencies: Histogram | undefined
 }
 
 /** The groups that have counts, in order: '' alone without groups. */
@@ -65,9 +66,9 @@ export function viewDashboard(
         ...(name !== undefined && { group: name }),
         ...sum,
         latencyMs: {
-          p50: latencies.percentile(0.5),
-          p95: latencies.percentile(0.95),
-          p99: latencies.percentile(0.99),
+          p50: latencies?.percentile(0.5) ?? null,
+          p95: latencies?.percentile(0.95) ?? null,
+          p99: latencies?.percentile(0.99) ?? null,
         },
       }
     })
@@ -101,7 +102,8 @@ function sumsOf({
     }
     sum.attempts += row.attempts
     sum.retried += row.retried
-    sum.latencies.merge(row.latencies)
+    if (sum.latencies === undefined) sum.latencies = row.latencies
+    else sum.latencies.merge(row.latencies)
   }
   return sums
 }
@@ -112,7 +114,7 @@ function nothing(): Sum {
     deliveries: { succeeded: 0, failed: 0, throttled: 0 },
     attempts: 0,
     retried: 0,
-    latencies: new Histogram(),
+    latencies: undefined,
   }
 }
 

@@ -11,6 +11,12 @@ const LEAST_MS = 0.1
 /** Its bound lies beyond ten minutes, which no attempt may last. */
 const LAST_BUCKET = 160
 
+/** Of each bucket the value that is as far from one bound as from the other, in relation to them. */
+const MIDDLES = Array.from({ length: LAST_BUCKET + 1 }, (_, bucket) => {
+  const ms = bucket === 0 ? LEAST_MS : (LEAST_MS * GROWTH ** bucket * 2) / (GROWTH + 1)
+  return Number(ms.toPrecision(4))
+})
+
 /** The bucket of a duration: bucket n holds what is above `LEAST_MS * GROWTH ** (n - 1)`, up to the next bound. */
 export function bucketOf(ms: number): number {
   if (ms <= LEAST_MS) return 0
@@ -51,14 +57,8 @@ export class Histogram {
     let left = Math.max(1, Math.ceil(share * this.#total))
     for (let bucket = 0; bucket <= LAST_BUCKET; bucket++) {
       left -= counts[bucket] ?? 0
-      if (left <= 0) return middleOf(bucket)
+      if (left <= 0) return MIDDLES[bucket] ?? null
     }
     return null
   }
-}
-
-/** The value that is as far from one bound as from the other, in relation to them. */
-function middleOf(bucket: number): number {
-  const ms = bucket === 0 ? LEAST_MS : (LEAST_MS * GROWTH ** bucket * 2) / (GROWTH + 1)
-  return Number(ms.toPrecision(4))
 }

@@ -23,7 +23,12 @@ const clock = openClock(config.TEST_CLOCK_FILE)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 
-const pool = openPool({ url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log })
+const pool = openPool({
+  url: config.DATABASE_URL,
+  max: config.DATABASE_POOL_MAX,
+  log,
+  planning: 'tasks',
+})
 await using db = openDb(pool)
 await using nats = await openNats(config.NATS_URL, 'housekeeper', log)
 const manager = await ensureDeliveryStream(nats)

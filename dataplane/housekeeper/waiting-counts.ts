@@ -11,8 +11,8 @@ const MOMENT_MS = 1_000
 /** A delivery that is younger may not be committed yet. */
 const SETTLED_MS = INGEST_STATEMENT_TIMEOUT_MS + 1_000
 
-/** Pauses, in durations of a count: a tenth of one core at most. A million rows take about half a second. */
-const PAUSES = 9
+/** Pauses, in durations of a count: a thirtieth of one core at most. A million rows take about half a second. */
+const PAUSES = 29
 const PAUSE_MAX_MS = 30_000
 
 /**
@@ -37,7 +37,8 @@ export class WaitingCounts {
     const startedAt = performance.now()
     if (startedAt < this.#dueAt) return
     const nowMs = this.#clock.now()
-    this.#fromId ??= await readWatermark(this.#db)
+    const watermark = await readWatermark(this.#db)
+    if (this.#fromId === undefined || watermark > this.#fromId) this.#fromId = watermark
     const untilId = firstIdAt(nowMs - MOMENT_MS)
     const first = await recountWaiting(this.#db, { fromId: this.#fromId, untilId })
     const settledId = firstIdAt(nowMs - SETTLED_MS)

@@ -1,12 +1,16 @@
 import { Kysely, PostgresDialect, sql, type CompiledQuery } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import { openPool, type Pool } from '../../core/db/db.ts'
 import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/delivery-lists.ts'
 import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
 import { listEvents, type EventFilter } from '../../core/db/events/events.ts'
+import { KEPT, KEPT_TEXTS_MAX } from '../../core/db/kept-plans.ts'
 import type { Tables } from '../../core/db/tables.ts'
+import { warmUp } from '../../core/db/warm-up.ts'
+import { newId } from '../../core/ids.ts'
 import { NO_FILTER } from '../no-filter.ts'
 import { furnish, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
@@ -100,10 +104,26 @@ async function readBy(list: (db: Kysely<Tables>) => Promise<unknown>): Promise<n
   await list(db)
   const read: number[] = []
   for (const { sql: text, parameters } of caught) {
-    const { rows } = await pool.query(`explain (analyze, format json) ${text}`, [...parameters])
+    const { rows } = text.startsWith('/* kept */')
+      ? await explainKept(text, parameters)
+      : await pool.query(`explain (analyze, format json) ${text}`, [...parameters])
     read.push(rowsRead(Explained.parse(rows)[0]['QUERY PLAN'][0].Plan))
   }
   return read
+}
+
+/** As a plan that was made for any values. */
+async function explainKept(
+  text: string,
+  parameters: readonly unknown[],
+): Promise<{ rows: unknown[] }> {
+  const values = parameters.map((value) => pg.escapeLiteral(String(value))).join(', ')
+  await pool.query(`set plan_cache_mode = force_generic_plan; prepare list as ${text}`)
+  try {
+    return await pool.query(`explain (analyze, format json) execute list(${values})`)
+  } finally {
+    await pool.query('deallocate list; reset plan_cache_mode')
+  }
 }
 
 function parentsOf({ sourceId, destinationId, connectionId }: Furniture) {
@@ -186,3 +206,38 @@ test('no list of events reads more than its share', async () => {
     }
   }
 }, 60_000)
+
+/** Statements that the pool's one connection keeps, and those of them whose plan is for any values. */
+async function keptPlans(): Promise<{ kept: number; generic: number; mode: string }> {
+  const { rows } = await pool.query(`
+    select count(*)::int as kept, count(*) filter (where generic_plans > 0)::int as generic,
+      current_setting('plan_cache_mode') as mode
+    from pg_prepared_statements where name like 'kept%'`)
+  return rows[0]
+}
+
+test('a list over all days keeps its plan, up to so many of them, and no other statement does', async () => {
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const before = await keptPlans()
+  const list = async (columns: string): Promise<unknown> => {
+    const statement = sql`${KEPT}select ${sql.raw(columns)} from event where id = ${newId(0)}::uuid`
+    return (await statement.execute(db)).rows
+  }
+  expect(await list('class')).toEqual([])
+  expect(await list('class')).toEqual([])
+  expect(await keptPlans()).toEqual({ ...before, kept: before.kept + 1, generic: before.kept + 1 })
+  for (let n = 0; n < KEPT_TEXTS_MAX; n++) expect(await list(`${n}`)).toEqual([])
+  await expect(list('nothing')).rejects.toThrow('nothing')
+  expect(await keptPlans()).toEqual({ kept: KEPT_TEXTS_MAX, generic: KEPT_TEXTS_MAX, mode: 'auto' })
+})
+
+test('warmUp() opens connections that know their tables, and says when there are none to be had', async () => {
+  const settings = { url: world.databaseUrl, log: world.deps.log, planning: 'lists' } as const
+  const cold = openPool({ ...settings, max: 3, min: 2 })
+  onTestFinished(async () => await cold.end())
+  await warmUp(cold, 2)
+  expect([cold.totalCount, cold.idleCount]).toEqual([2, 2])
+  const away = openPool({ ...settings, url: 'postgres://127.0.0.1:1/away', max: 3 })
+  onTestFinished(async () => await away.end())
+  await expect(warmUp(away, 2)).rejects.toThrow('ECONNREFUSED')
+})

@@ -1,6 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { LIST_LIMIT_MAX } from '../../limits.ts'
 import type { Db } from '../db.ts'
+import { KEPT } from '../kept-plans.ts'
 import type { Direction } from './spans.ts'
 
 /** A column of `t` that must have a value. */
@@ -40,7 +42,12 @@ interface Page extends Range {
   others: readonly RawBuilder<unknown>[]
   readRows: number
   limit: number
+  /** Over so many days that its plan is worth keeping. */
+  isWide?: boolean
 }
+
+/** How many rows wide statements ask for: they should have few texts. */
+const WIDE_LIMITS = [26, LIST_LIMIT_MAX + 1]
 
 /**
  * One statement, one row more than the limit. The rows that the index finds are cut before the other conditions are
@@ -50,29 +57,43 @@ export async function readOrdered<T>(
   db: Db,
   page: Page,
 ): Promise<{ found: T[]; reached: T | undefined }> {
-  const { table, columns, prefix, order, dir, others, readRows, limit } = page
+  const { table, columns, prefix, order, dir, others, limit } = page
+  const { kept, most, readRows } = sizesOf(page)
   const within = and(servedBy(page))
   const ordered = orderBy(prefix, order, dir)
   const gates = and(prefix.flatMap(({ gate }) => gate ?? []))
   if (others.length === 0) {
-    const all = await sql<T>`
-      select ${columns} from (select * from ${table} where ${within} ${ordered} limit ${limit + 1}) as t
+    const all = await sql<T>`${kept}
+      select ${columns} from (select * from ${table} where ${within} ${ordered} limit ${most}) as t
       where ${gates} ${ordered}`.execute(db)
-    return { found: all.rows, reached: undefined }
+    return { found: all.rows.slice(0, limit + 1), reached: undefined }
   }
-  const read = await sql<T & { isMatch: boolean; place: number }>`
+  const read = await sql<T & { isMatch: boolean; place: number }>`${kept}
     select ${columns}, "isMatch", place
     from (
       select *, (${and(others)}) is true as "isMatch", row_number() over (${ordered}) as place
       from (select * from ${table} where ${within} ${ordered} limit ${readRows}) as t
     ) as t
     where ${gates} and ("isMatch" or place = ${readRows})
-    ${ordered} limit ${limit + 1}`.execute(db)
-  const last = read.rows.at(-1)
+    ${ordered} limit ${most}`.execute(db)
+  const found = read.rows.filter((row) => row.isMatch)
+  const last = found.length > limit ? undefined : read.rows.at(-1)
   return {
-    found: read.rows.filter((row) => row.isMatch),
-    reached: last?.place === readRows ? last : undefined,
+    found: found.slice(0, limit + 1),
+    reached: last?.place === page.readRows ? last : undefined,
   }
+}
+
+/** Written out where the plan is kept: for a number that is not known it would be one for a tenth of all rows. */
+function sizesOf({ limit, readRows, isWide = false }: Page): {
+  kept: RawBuilder<unknown>
+  most: RawBuilder<unknown>
+  readRows: RawBuilder<unknown>
+} {
+  const most = isWide ? WIDE_LIMITS.find((rows) => rows > limit) : undefined
+  return most === undefined
+    ? { kept: sql``, most: sql`${limit + 1}`, readRows: sql`${readRows}` }
+    : { kept: KEPT, most: sql.lit(most), readRows: sql.lit(readRows) }
 }
 
 /**

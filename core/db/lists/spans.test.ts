@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { firstIdAt, newId, timeOfId } from '../../ids.ts'
-import { behind, spansOf, type Span } from './spans.ts'
+import { behind, isWide, spansOf, type Span } from './spans.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 10, 21, 12)
@@ -58,4 +58,16 @@ test('behind() leaves the id out in both directions', () => {
   expect(untilId).toBe(id)
   const { fromId = '' } = behind(OPEN, id, 'asc')
   expect(fromId > id && fromId < newId(NOW + 1)).toBe(true)
+})
+
+test('isWide() is true of spans with more than eight days in which there may be rows', () => {
+  const wide = (from: number | undefined, until: number | undefined): boolean => {
+    const id = (days: number | undefined) => (days === undefined ? undefined : at(days))
+    return isWide({ fromId: id(from), untilId: id(until) }, NOW)
+  }
+  expect(wide(undefined, -7)).toBe(true)
+  expect(wide(-84, 1)).toBe(true)
+  expect(wide(-7, 1)).toBe(false)
+  expect(wide(undefined, -91)).toBe(false)
+  expect(wide(-8.5, undefined)).toBe(true)
 })

@@ -14,6 +14,9 @@ const DAY_MS = 86_400_000
 /** Planning a statement costs as much a partition as running it: a page seldom needs more than the first. */
 const GROWING_DAYS = [1, 7]
 
+/** More than the longest of them. */
+const WIDE_DAYS = 8
+
 /** What is older was moved to where no days are, or is about to go. */
 const OLDEST_DAYS = Math.max(...RETENTION_CLASSES) + 1
 
@@ -66,6 +69,14 @@ function withoutEmpty(spans: Span[]): Span[] {
   return spans.filter(
     ({ fromId, untilId }) => fromId === undefined || untilId === undefined || fromId < untilId,
   )
+}
+
+/** Whether it has more days than a page that is found at once. */
+export function isWide({ fromId, untilId }: Span, nowMs: number): boolean {
+  const oldestMs = nowMs - OLDEST_DAYS * DAY_MS
+  const fromMs = fromId === undefined ? oldestMs : Math.max(timeOfId(fromId), oldestMs)
+  const untilMs = untilId === undefined ? nowMs : timeOfId(untilId)
+  return untilMs - fromMs > WIDE_DAYS * DAY_MS
 }
 
 /** What of a span lies behind an id, in the order of a list. */

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from '../db.ts'
 import { and, isEqual, orderBy, readOrdered, servedBy, type Equal, type Range } from './ordered.ts'
-import { since, spansOf, type Direction, type Span } from './spans.ts'
+import { isWide, since, spansOf, type Direction, type Span } from './spans.ts'
 
 /** Rows in the order of their ids, read by one of several indexes. The table's name is `t`. */
 export interface Strand {
@@ -81,7 +81,7 @@ export async function readStrand<T extends { id: string }>(
 async function readSpan<T extends { id: string }>(
   db: Db,
   { strand, way }: { strand: Strand; way: readonly string[] },
-  { span, dir, limit, readRows }: Walk,
+  { span, dir, limit, nowMs, readRows }: Walk,
 ): Promise<Stretch<T>> {
   const { table, id, columns, equals } = strand
   const { found, reached } = await readOrdered<T>(db, {
@@ -95,6 +95,7 @@ async function readSpan<T extends { id: string }>(
     others: othersOf(strand, way),
     readRows,
     limit,
+    isWide: strand.isPartitioned && isWide(span, nowMs),
   })
   return { rows: found, reachedId: reached?.id }
 }
