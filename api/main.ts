@@ -32,9 +32,8 @@ await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
 const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
 const pool = openPool({ ...settings, planning: 'requests' })
-const listPool = openPool({ ...settings, planning: 'lists' })
 await using db = openDb(pool)
-await using lists = openDb(listPool)
+await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
 const nats = await openNats(config.NATS_URL, 'api', log)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
@@ -55,7 +54,7 @@ await using app = buildApp({
   keys: new KeyStore(egress.dispatcher),
   signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
 })
-await Promise.all([warmUp(pool, min), warmUp(listPool, min)]).catch((err: unknown) =>
+await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),
 )
 const ready = async (): Promise<void> => {

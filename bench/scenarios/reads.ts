@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import pg from 'pg'
 
 import { decodeId, encodeId } from '../../core/ids.ts'
 import { startInstallation, type Installation } from '../installation.ts'
 import { percentile } from '../measure.ts'
-import { readUsage } from '../processes.ts'
+import { cpuUsOf, pidOf, readUsage } from '../processes.ts'
 import { makeHistory } from '../reads/history.ts'
 import { planRows } from '../reads/plans.ts'
 import {
@@ -18,15 +20,20 @@ import type { Measured, Route } from '../reads/tenants.ts'
 import type { Row } from '../table.ts'
 
 const SAMPLES = 100
+const RESTART_MS = 20_000
 
 /** In ten-thousandths of its class: the busiest source, each ordinary one, and those of their own kinds. */
 const SHARES = { busy: 3_000, ordinary: 220, rare: 1, retired: 200, failing: 700 }
 const ORDINARY = 15
 
-/** The management API over a long past, one request at a time, all of them twice; then the plans of its queries. */
+/**
+ * The management API over a long past, one request at a time, all of them twice: by a process that has just started, and
+ * by one that knows them. Then the plans of its queries.
+ */
 export async function reads({ events }: { events: number }): Promise<Row[]> {
   await using installation = await startInstallation()
   const { past, measured, rows: made } = await openPast(installation, events)
+  await restartApi(installation)
   const requests = [...eventRequests(past), ...deliveryRequests(past), ...statisticsRequests(past)]
   const first = await timeAll(installation, requests)
   const again = await timeAll(installation, requests)
@@ -38,6 +45,23 @@ export async function reads({ events }: { events: number }): Promise<Row[]> {
   }))
   const plans = await planRows(installation.databaseUrl, measured, past.nowMs)
   return [...made, ...figures, ...plans]
+}
+
+/** The process that was there before the past was made knows other tables. */
+async function restartApi({ supervisorPid, apiUrl }: Installation): Promise<void> {
+  const former = pidOf(supervisorPid, 'api')
+  process.kill(former, 'SIGTERM')
+  const deadline = performance.now() + RESTART_MS
+  while (cpuUsOf(former) > 0 || !(await answers(`${apiUrl}/openapi.json`))) {
+    if (performance.now() > deadline) throw new Error('The API does not start again')
+    await sleep(100)
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const answer = await fetch(url).catch(() => undefined)
+  await answer?.body?.cancel()
+  return answer?.ok === true
 }
 
 interface Timed {

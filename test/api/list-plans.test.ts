@@ -1,9 +1,9 @@
 import { Kysely, PostgresDialect, sql, type CompiledQuery } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { openPool, type Pool } from '../../core/db/db.ts'
+import { openDb, openPool, type Pool } from '../../core/db/db.ts'
 import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/delivery-lists.ts'
 import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
 import { listEvents, type EventFilter } from '../../core/db/events/events.ts'
@@ -231,13 +231,15 @@ test('a list over all days keeps its plan, up to so many of them, and no other s
   expect(await keptPlans()).toEqual({ kept: KEPT_TEXTS_MAX, generic: KEPT_TEXTS_MAX, mode: 'auto' })
 })
 
-test('warmUp() opens connections that know their tables, and says when there are none to be had', async () => {
+test('warmUp() opens connections that know their tables and go with the rest, and says when there are none', async () => {
   const settings = { url: world.databaseUrl, log: world.deps.log, planning: 'lists' } as const
   const cold = openPool({ ...settings, max: 3, min: 2 })
-  onTestFinished(async () => await cold.end())
-  await warmUp(cold, 2)
-  expect([cold.totalCount, cold.idleCount]).toEqual([2, 2])
-  const away = openPool({ ...settings, url: 'postgres://127.0.0.1:1/away', max: 3 })
-  onTestFinished(async () => await away.end())
+  {
+    await using db = openDb(cold)
+    await warmUp(db, 2)
+    expect([cold.totalCount, cold.idleCount]).toEqual([2, 2])
+  }
+  expect(cold.totalCount).toBe(0)
+  await using away = openDb(openPool({ ...settings, url: 'postgres://127.0.0.1:1/away', max: 3 }))
   await expect(warmUp(away, 2)).rejects.toThrow('ECONNREFUSED')
 })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { isGone } from '../../standalone/os-process.ts'
 import { startLoad, type Sent } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { openRoute, stored, type Route } from './route.ts'
@@ -12,6 +13,7 @@ const PER_SECOND = 500
 const BEFORE = 2 * PER_SECOND
 const AFTER = 2 * PER_SECOND
 const BACK_MS = 30_000
+const ENDS_MS = 5_000
 const MAKERS = 8
 const PAUSE_MS = 20
 const API_LOAD = 'api under load '
@@ -29,7 +31,7 @@ async function restart(role: Role): Promise<void> {
   const pid = relay.role(role)
   process.kill(pid, 'SIGTERM')
   await until(`${role} runs again`, () => relay.role(role) !== pid, BACK_MS)
-  if (role === 'api') await until('the API answers', async () => await answers(), BACK_MS)
+  if (role === 'api') await until('the API answers', answers, BACK_MS)
 }
 
 async function answers(): Promise<boolean> {
@@ -88,6 +90,18 @@ test('SIGTERM to api under load answers what it has taken', async () => {
     [API_LOAD],
   )
   expect(row).toEqual({ count: made })
+})
+
+test('an API that was asked nothing yet ends when it is told to', async () => {
+  const former = relay.role('api')
+  process.kill(former, 'SIGTERM')
+  await until('the API runs again', () => relay.role('api') !== former, BACK_MS)
+  const fresh = relay.role('api')
+  const listens = async (): Promise<boolean> => (await fetch(`${relay.apiUrl}/openapi.json`)).ok
+  await until('it listens', listens, BACK_MS)
+  process.kill(fresh, 'SIGTERM')
+  expect(await isGone(fresh, ENDS_MS)).toBe(true)
+  await until('the API answers', answers, BACK_MS)
 })
 
 test('restarting every role one by one under load fails and repeats nothing', async () => {
