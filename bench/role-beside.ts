@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { answersOk } from '../standalone/answers-ok.ts'
 import { COMPILE_CACHE, ROLE_ARGUMENTS } from '../standalone/node-settings.ts'
 import { freePorts } from '../standalone/ports.ts'
 import type { Installation } from './installation.ts'
@@ -60,10 +61,4 @@ export async function startBeside(
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     },
   }
-}
-
-async function answersOk(url: string): Promise<boolean> {
-  const answer = await fetch(url).catch(() => undefined)
-  await answer?.body?.cancel()
-  return answer?.ok === true
 }

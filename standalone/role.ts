@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+import { answersOk } from './answers-ok.ts'
 import { openBackoff } from './backoff.ts'
 import { lastLines, trimLog, withLog } from './log-file.ts'
 import { ROLE_ARGUMENTS } from './node-settings.ts'
@@ -13,7 +14,6 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const READY_MS = 60_000
 /** Before it was ready once. Afterwards it is started again for ever. */
 const DEATHS_MAX = 4
-const PROBE_MS = 1_000
 const STOP_MS = 6_000
 const LOG_TRIM_MS = 1_000
 
@@ -117,12 +117,6 @@ async function untilReady({ name, log, stop }: RoleOptions, state: State): Promi
   throw new Error(
     `${name} is not ready after ${READY_MS / 1000} s. Its log ends:\n${lastLines(log, 15)}`,
   )
-}
-
-async function answersOk(url: string): Promise<boolean> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS) }).catch(() => undefined)
-  await answer?.body?.cancel()
-  return answer?.ok === true
 }
 
 async function endChild(child: ChildProcess | undefined): Promise<void> {

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import pg from 'pg'
 
 import { decodeId, encodeId } from '../../core/ids.ts'
+import { answersOk } from '../../standalone/answers-ok.ts'
+import { waitFor } from '../../standalone/os-process.ts'
 import { startInstallation, type Installation } from '../installation.ts'
 import { percentile } from '../measure.ts'
 import { cpuUsOf, pidOf, readUsage } from '../processes.ts'
@@ -51,17 +51,8 @@ export async function reads({ events }: { events: number }): Promise<Row[]> {
 async function restartApi({ supervisorPid, apiUrl }: Installation): Promise<void> {
   const former = pidOf(supervisorPid, 'api')
   process.kill(former, 'SIGTERM')
-  const deadline = performance.now() + RESTART_MS
-  while (cpuUsOf(former) > 0 || !(await answers(`${apiUrl}/openapi.json`))) {
-    if (performance.now() > deadline) throw new Error('The API does not start again')
-    await sleep(100)
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  const answer = await fetch(url).catch(() => undefined)
-  await answer?.body?.cancel()
-  return answer?.ok === true
+  const isBack = async () => cpuUsOf(former) === 0 && (await answersOk(`${apiUrl}/openapi.json`))
+  if (!(await waitFor(isBack, RESTART_MS))) throw new Error('The API does not start again')
 }
 
 interface Timed {
