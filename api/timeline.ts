@@ -21,7 +21,7 @@ type Shown = z.output<typeof Timeline>
 
 /** The journey of an event: what ingest measured, what matching said, every attempt, and what it comes to. */
 export async function timelineOf(deps: Deps, event: Event): Promise<Shown> {
-  const rows = await deliveriesOfEvent(deps.db, event, SHOWN_DELIVERIES)
+  const rows = await deliveriesOfEvent(deps.lists, event, SHOWN_DELIVERIES)
   const outcomes = outcomesOf(event, rows)
   const [sent, destinations, names, source] = await Promise.all([
     attemptsWithHeaders(deps, rows),

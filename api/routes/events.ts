@@ -110,7 +110,7 @@ export const EVENT_ROUTES = [
     errors: [],
     async handle({ deps, reach, params }) {
       const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
-      const deliveries = await deliveriesOfEvent(deps.db, event, SHOWN_DELIVERIES)
+      const deliveries = await deliveriesOfEvent(deps.lists, event, SHOWN_DELIVERIES)
       return { status: 200, body: viewEvent(event, deliveries.map(viewDelivery)) }
     },
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import type { DeliveryCounts, EventCounts } from '../../core/db/statistics/dashboard.ts'
-import type { Histogram } from '../../core/statistics/histogram.ts'
+import { Histogram, type ListedBuckets } from '../../core/statistics/histogram.ts'
 import { Timestamp } from '../fields.ts'
 
 const Count = z.int().min(0)
@@ -39,9 +39,11 @@ interface Sum {
   deliveries: Shown['deliveries']
   attempts: number
   retried: number
-  /** Undefined while no row has come: the first one's is taken over. */
-  latencies: Histogram | undefined
+  latencies: ListedBuckets[]
 }
+
+/** By the start of a bucket, then by group. */
+type Sums = Map<number, Map<string, Sum>>
 
 /** The groups that have counts, in order: '' alone without groups. */
 export function groupsOf(rows: readonly { group: string }[], isGrouped: boolean): string[] {
@@ -56,23 +58,32 @@ export function viewDashboard(
 ): Shown[] {
   const sums = sumsOf(counted)
   const names = new Map(axes.groups.map((group) => [group, nameOf(group)]))
+  // One for all: there may be ten thousand to show.
+  const histogram = new Histogram()
   return axes.starts.flatMap((startMs) => {
     const start = timestamp(startMs)
+    const sumsThen = sums.get(startMs)
     return axes.groups.map((group) => {
-      const { latencies, ...sum } = sums.get(keyOf({ startMs, group })) ?? nothing()
+      const { latencies, ...sum } = sumsThen?.get(group) ?? nothing()
       const name = names.get(group)
       return {
         start,
         ...(name !== undefined && { group: name }),
         ...sum,
-        latencyMs: {
-          p50: latencies?.percentile(0.5) ?? null,
-          p95: latencies?.percentile(0.95) ?? null,
-          p99: latencies?.percentile(0.99) ?? null,
-        },
+        latencyMs: latencyOf(histogram, latencies),
       }
     })
   })
+}
+
+function latencyOf(histogram: Histogram, lists: readonly ListedBuckets[]): Shown['latencyMs'] {
+  histogram.clear()
+  for (const list of lists) histogram.addListed(list)
+  return {
+    p50: histogram.percentile(0.5),
+    p95: histogram.percentile(0.95),
+    p99: histogram.percentile(0.99),
+  }
 }
 
 function sumsOf({
@@ -81,31 +92,33 @@ function sumsOf({
 }: {
   events: readonly EventCounts[]
   deliveries: readonly DeliveryCounts[]
-}): Map<string, Sum> {
-  const sums = new Map<string, Sum>()
-  const sumOf = (row: { startMs: number; group: string }): Sum => {
-    const key = keyOf(row)
-    const known = sums.get(key) ?? nothing()
-    sums.set(key, known)
-    return known
-  }
+}): Sums {
+  const sums: Sums = new Map()
   for (const row of events) {
-    const sum = sumOf(row)
-    for (const status of ['received', 'filtered', 'unmatched', 'rejected'] as const) {
-      sum.events[status] += row[status]
-    }
+    const sum = sumOf(sums, row).events
+    sum.received += row.received
+    sum.filtered += row.filtered
+    sum.unmatched += row.unmatched
+    sum.rejected += row.rejected
   }
   for (const row of deliveries) {
-    const sum = sumOf(row)
-    for (const outcome of ['succeeded', 'failed', 'throttled'] as const) {
-      sum.deliveries[outcome] += row[outcome]
-    }
+    const sum = sumOf(sums, row)
+    sum.deliveries.succeeded += row.succeeded
+    sum.deliveries.failed += row.failed
+    sum.deliveries.throttled += row.throttled
     sum.attempts += row.attempts
     sum.retried += row.retried
-    if (sum.latencies === undefined) sum.latencies = row.latencies
-    else sum.latencies.merge(row.latencies)
+    sum.latencies.push(row)
   }
   return sums
+}
+
+function sumOf(sums: Sums, { startMs, group }: { startMs: number; group: string }): Sum {
+  const ofStart = sums.get(startMs) ?? new Map<string, Sum>()
+  sums.set(startMs, ofStart)
+  const sum = ofStart.get(group) ?? nothing()
+  ofStart.set(group, sum)
+  return sum
 }
 
 function nothing(): Sum {
@@ -114,10 +127,6 @@ function nothing(): Sum {
     deliveries: { succeeded: 0, failed: 0, throttled: 0 },
     attempts: 0,
     retried: 0,
-    latencies: undefined,
+    latencies: [],
   }
-}
-
-function keyOf({ startMs, group }: { startMs: number; group: string }): string {
-  return `${startMs} ${group}`
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { bucketOf, Histogram } from './histogram.ts'
+import { bucketOf, Histogram, type ListedBuckets } from './histogram.ts'
 
 /** From a tenth of a millisecond to the longest that an attempt may last, and a good deal beyond. */
 const latency = fc.double({ min: 0.1, max: 300_000, noNaN: true })
@@ -9,14 +9,23 @@ const latencies = fc.array(latency, { maxLength: 200 })
 
 const SHARES = [0, 0.01, 0.25, 0.5, 0.75, 0.95, 0.99, 1]
 
-test('what is merged, in whatever order, is the histogram of all the values', () => {
+test('what is listed in parts, in whatever order, is the histogram of all the values', () => {
   fc.assert(
-    fc.property(fc.array(latencies, { maxLength: 4 }), (parts) => {
+    fc.property(fc.array(latencies, { maxLength: 4 }), fc.boolean(), (parts, isCounted) => {
       const all = shownBy(histogramOf(parts.flat()))
-      expect(shownBy(merged(parts.map(histogramOf)))).toEqual(all)
-      expect(shownBy(merged(parts.toReversed().map(histogramOf)))).toEqual(all)
+      const lists = parts.map((part) => listOf(part, isCounted))
+      expect(shownBy(addedUp(lists))).toEqual(all)
+      expect(shownBy(addedUp(lists.toReversed()))).toEqual(all)
     }),
   )
+})
+
+test('a histogram that is cleared has no values', () => {
+  const histogram = histogramOf([5])
+  histogram.clear()
+  expect(histogram.percentile(0.5)).toBeNull()
+  histogram.add(bucketOf(70), 1)
+  expect(shownBy(histogram)).toEqual(shownBy(histogramOf([70])))
 })
 
 test('a percentile is within 5 % of the value at its rank', () => {
@@ -55,9 +64,24 @@ function histogramOf(values: readonly number[]): Histogram {
   return histogram
 }
 
-function merged(parts: readonly Histogram[]): Histogram {
+/** As PostgreSQL joins them: buckets with their counts, or one for each value. */
+function listOf(values: readonly number[], isCounted: boolean): ListedBuckets {
+  const buckets = values.map(bucketOf)
+  if (!isCounted) return { buckets: joined(buckets), counts: null }
+  const counts = Map.groupBy(buckets, (bucket) => bucket)
+  return {
+    buckets: joined([...counts.keys()]),
+    counts: joined([...counts.values()].map((same) => same.length)),
+  }
+}
+
+function joined(numbers: readonly number[]): string | null {
+  return numbers.length === 0 ? null : numbers.join(',')
+}
+
+function addedUp(lists: readonly ListedBuckets[]): Histogram {
   const whole = new Histogram()
-  for (const part of parts) whole.merge(part)
+  for (const list of lists) whole.addListed(list)
   return whole
 }
 

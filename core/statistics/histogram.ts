@@ -23,40 +23,60 @@ export function bucketOf(ms: number): number {
   return Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / LEAST_MS) / Math.log(GROWTH)))
 }
 
+/** Buckets as PostgreSQL joins them, between commas, and how many values are in each; without counts it is one. */
+export interface ListedBuckets {
+  buckets: string | null
+  counts: string | null
+}
+
+const COMMA = 44
+const ZERO = 48
+
 /** How many values fell into each bucket. */
 export class Histogram {
-  /** Dense, so that to add is to index and to rank needs no sorting; absent while there are no values. */
-  #counts: Float64Array | undefined
+  /** Dense, so that to add is to index and to rank needs no sorting. */
+  readonly #counts = new Float64Array(LAST_BUCKET + 1)
   #total = 0
 
   add(bucket: number, count: number): void {
-    this.#counts ??= new Float64Array(LAST_BUCKET + 1)
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count
     this.#total += count
   }
 
-  merge(other: Histogram): void {
-    const counts = other.#counts
-    if (counts === undefined) return
-    if (this.#counts === undefined) {
-      this.#counts = counts.slice()
-      this.#total = other.#total
-      return
+  /** Letter by letter: a dashboard adds up a hundred thousand buckets, and a string for each costs four times as much. */
+  addListed({ buckets, counts }: ListedBuckets): void {
+    if (buckets === null) return
+    const listed = counts ?? ''
+    let bucket = 0
+    let inCounts = 0
+    for (let at = 0; at <= buckets.length; at++) {
+      const code = at === buckets.length ? COMMA : buckets.charCodeAt(at)
+      if (code !== COMMA) {
+        bucket = bucket * 10 + code - ZERO
+        continue
+      }
+      let count = 0
+      for (; inCounts < listed.length; inCounts++) {
+        const digit = listed.charCodeAt(inCounts)
+        if (digit === COMMA) break
+        count = count * 10 + digit - ZERO
+      }
+      inCounts++
+      this.add(bucket, counts === null ? 1 : count)
+      bucket = 0
     }
-    // By index: a dashboard adds up a hundred thousand buckets, and an iterator makes an object of each.
-    for (let bucket = 0; bucket <= LAST_BUCKET; bucket++) {
-      const count = counts[bucket] ?? 0
-      if (count > 0) this.add(bucket, count)
-    }
+  }
+
+  clear(): void {
+    this.#counts.fill(0)
+    this.#total = 0
   }
 
   /** The duration in milliseconds that this share (0..1) of the values does not exceed; null when there are none. */
   percentile(share: number): number | null {
-    const counts = this.#counts
-    if (counts === undefined) return null
     let left = Math.max(1, Math.ceil(share * this.#total))
     for (let bucket = 0; bucket <= LAST_BUCKET; bucket++) {
-      left -= counts[bucket] ?? 0
+      left -= this.#counts[bucket] ?? 0
       if (left <= 0) return MIDDLES[bucket] ?? null
     }
     return null

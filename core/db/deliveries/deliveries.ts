@@ -1,7 +1,10 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { timeOfId } from '../../ids.ts'
 import type { Db } from '../db.ts'
+import { KEPT } from '../kept-plans.ts'
 import type { Reach } from '../lists/page.ts'
+import { isWide } from '../lists/spans.ts'
 import { deliveriesOf, type DeliveryFilter, type EventPlace } from './delivery-strands.ts'
 
 export interface Delivery {
@@ -47,29 +50,45 @@ export async function readDeliveries(
   keys: readonly { class: number; id: string }[],
 ): Promise<Delivery[]> {
   if (keys.length === 0) return []
-  const classes = [...new Set(keys.map((key) => key.class))]
+  const classes = keys.map((key) => key.class)
   const ids = keys.map(({ id }) => id)
-  const { rows } = await sql<Delivery>`
-    select ${COLUMNS} from delivery d left join delivery_waiting w on w.delivery_id = d.id
-    where d.class = any(${classes}::int2[]) and d.id = any(${ids}::uuid[]) and ${isAs(filter)}`.execute(
-    db,
-  )
+  const inOrder = ids.toSorted()
+  const [first = '', last = ''] = [inOrder[0], inOrder.at(-1)]
+  const kept = isWide({ fromId: first, untilId: last }, timeOfId(last)) ? KEPT : sql``
+  // Said twice: by what is given, the planner leaves out the partitions of other days; by each key, one is looked into.
+  const { rows } = await sql<Delivery>`${kept}
+    select ${COLUMNS}
+    from unnest(${classes}::int2[], ${ids}::uuid[]) as k (class, id)
+    cross join lateral (
+      select * from delivery where class = k.class and id = k.id
+        and class = any(${[...new Set(classes)]}::int2[])
+        and id between ${first}::uuid and ${last}::uuid
+      offset 0) d
+    left join delivery_waiting w on w.delivery_id = d.id
+    where ${isAs(filter)}`.execute(db)
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** What may have changed since the keys were read. */
+/** What may have changed since the keys were read. The same text for all filters: it may be kept. */
 function isAs(filter: DeliveryFilter): RawBuilder<unknown> {
-  const pairs: [RawBuilder<unknown>, unknown][] = [
-    [sql`d.status`, filter.status],
-    [sql`d.last_error_code`, filter.errorCode],
-    [sql`d.last_response_status`, filter.responseStatus],
-    [sql`d.last_response_status / 100`, filter.responseClass],
-  ]
-  const wanted = pairs.flatMap(([column, value]) =>
-    value === undefined ? [] : sql`${column} = ${value}`,
+  return sql.join(
+    [
+      isWanted(sql`d.status`, filter.status, sql`text`),
+      isWanted(sql`d.last_error_code`, filter.errorCode, sql`text`),
+      isWanted(sql`d.last_response_status`, filter.responseStatus, sql`int4`),
+      isWanted(sql`d.last_response_status / 100`, filter.responseClass, sql`int4`),
+    ],
+    sql` and `,
   )
-  return sql.join([sql`true`, ...wanted], sql` and `)
+}
+
+function isWanted(
+  column: RawBuilder<unknown>,
+  value: string | number | undefined,
+  type: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`(${value ?? null}::${type} is null or ${column} = ${value ?? null}::${type})`
 }
 
 /** Undefined when the delivery is absent or out of reach: the caller must not tell which. */
@@ -92,9 +111,9 @@ export async function deliveriesOfEvent(
   event: EventPlace,
   limit: number,
 ): Promise<Delivery[]> {
-  const { rows } = await sql<Delivery>`
+  const { rows } = await sql<Delivery>`${KEPT}
     select ${COLUMNS}
-    from (select * from (${deliveriesOf(event)}) as its order by id desc limit ${limit}) d
+    from (select * from (${deliveriesOf(event)}) as its order by id desc limit ${sql.lit(limit)}) d
       left join delivery_waiting w on w.delivery_id = d.id
     order by d.id desc`.execute(db)
   return rows
