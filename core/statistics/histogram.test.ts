@@ -64,19 +64,19 @@ function histogramOf(values: readonly number[]): Histogram {
   return histogram
 }
 
-/** As PostgreSQL joins them: buckets with their counts, or one for each value. */
+/** As PostgreSQL writes them: buckets with their counts, or one for each value. */
 function listOf(values: readonly number[], isCounted: boolean): ListedBuckets {
   const buckets = values.map(bucketOf)
-  if (!isCounted) return { buckets: joined(buckets), counts: null }
+  if (!isCounted) return { buckets: written(buckets), counts: null }
   const counts = Map.groupBy(buckets, (bucket) => bucket)
   return {
-    buckets: joined([...counts.keys()]),
-    counts: joined([...counts.values()].map((same) => same.length)),
+    buckets: written([...counts.keys()]),
+    counts: written([...counts.values()].map((same) => same.length)),
   }
 }
 
-function joined(numbers: readonly number[]): string | null {
-  return numbers.length === 0 ? null : numbers.join(',')
+function written(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`
 }
 
 function addedUp(lists: readonly ListedBuckets[]): Histogram {

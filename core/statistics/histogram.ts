@@ -23,14 +23,11 @@ export function bucketOf(ms: number): number {
   return Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / LEAST_MS) / Math.log(GROWTH)))
 }
 
-/** Buckets as PostgreSQL joins them, between commas, and how many values are in each; without counts it is one. */
+/** Buckets as PostgreSQL writes arrays, one behind the other, and how many values are in each; without counts it is one. */
 export interface ListedBuckets {
   buckets: string | null
   counts: string | null
 }
-
-const COMMA = 44
-const ZERO = 48
 
 /** How many values fell into each bucket. */
 export class Histogram {
@@ -45,25 +42,10 @@ export class Histogram {
 
   /** Letter by letter: a dashboard adds up a hundred thousand buckets, and a string for each costs four times as much. */
   addListed({ buckets, counts }: ListedBuckets): void {
-    if (buckets === null) return
-    const listed = counts ?? ''
-    let bucket = 0
-    let inCounts = 0
-    for (let at = 0; at <= buckets.length; at++) {
-      const code = at === buckets.length ? COMMA : buckets.charCodeAt(at)
-      if (code !== COMMA) {
-        bucket = bucket * 10 + code - ZERO
-        continue
-      }
-      let count = 0
-      for (; inCounts < listed.length; inCounts++) {
-        const digit = listed.charCodeAt(inCounts)
-        if (digit === COMMA) break
-        count = count * 10 + digit - ZERO
-      }
-      inCounts++
-      this.add(bucket, counts === null ? 1 : count)
-      bucket = 0
+    const inBuckets = new Numbers(buckets ?? '')
+    const inCounts = new Numbers(counts ?? '')
+    for (let bucket = inBuckets.next(); bucket !== NO_MORE; bucket = inBuckets.next()) {
+      this.add(bucket, counts === null ? 1 : inCounts.next())
     }
   }
 
@@ -80,5 +62,28 @@ export class Histogram {
       if (left <= 0) return MIDDLES[bucket] ?? null
     }
     return null
+  }
+}
+
+const NO_MORE = -1
+const ZERO = 48
+
+/** The whole numbers of a text, whatever stands between them. */
+class Numbers {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  next(): number {
+    let number = NO_MORE
+    for (; this.#at < this.#text.length; this.#at++) {
+      const digit = this.#text.charCodeAt(this.#at) - ZERO
+      if (digit >= 0 && digit <= 9) number = Math.max(0, number) * 10 + digit
+      else if (number !== NO_MORE) break
+    }
+    return number
   }
 }
