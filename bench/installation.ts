@@ -29,6 +29,8 @@ export interface Installation extends AsyncDisposable {
   /** Roles that run beside the supervisor's. */
   besides: Set<number>
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
+  /** The text of a 2xx, as it came. */
+  read(path: string): Promise<string>
 }
 
 /** `settings` are added to the environment. */
@@ -64,7 +66,11 @@ export async function startInstallation(
     supervisorPid: pid,
     dataDir,
     besides: new Set(),
-    call: (method, path, body) => callApi(`${apiUrl}${path}`, apiKey, method, body),
+    async call(method, path, body) {
+      const text = await askApi(`${apiUrl}${path}`, apiKey, method, body)
+      return z.record(z.string(), z.unknown()).parse(text === '' ? {} : JSON.parse(text))
+    },
+    read: (path) => askApi(`${apiUrl}${path}`, apiKey, 'GET', undefined),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')
@@ -73,12 +79,7 @@ export async function startInstallation(
   }
 }
 
-async function callApi(
-  url: string,
-  key: string,
-  method: string,
-  body: unknown,
-): Promise<Record<string, unknown>> {
+async function askApi(url: string, key: string, method: string, body: unknown): Promise<string> {
   const response = await fetch(url, {
     method,
     headers: {
@@ -89,5 +90,5 @@ async function callApi(
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`)
-  return z.record(z.string(), z.unknown()).parse(text === '' ? {} : JSON.parse(text))
+  return text
 }

@@ -208,7 +208,7 @@ async function timed(
   const times: number[] = []
   for (let n = 0; n < rounds; n++) {
     const startedAt = performance.now()
-    await installation.call('GET', path(n))
+    await installation.read(path(n))
     times.push(performance.now() - startedAt)
   }
   return times.toSorted((a, b) => a - b)
