@@ -29,6 +29,9 @@ export interface ListedBuckets {
   counts: string | null
 }
 
+const NO_MORE = -1
+const ZERO = 48
+
 /** How many values fell into each bucket. */
 export class Histogram {
   /** Dense, so that to add is to index and to rank needs no sorting. */
@@ -64,9 +67,6 @@ export class Histogram {
     return null
   }
 }
-
-const NO_MORE = -1
-const ZERO = 48
 
 /** The whole numbers of a text, whatever stands between them. */
 class Numbers {
