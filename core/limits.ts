@@ -11,7 +11,7 @@ export const LIST_LIMIT_MAX = 100
  * Rows of an index that one statement looks through, of a page of events or deliveries whose filter has no index of its
  * own: then the page is short, and its cursor goes on. Ours.
  */
-export const PAGE_READ_ROWS = 5_000
+export const PAGE_READ_ROWS = 4_000
 
 /** (decisions: Conventions of the API) */
 export const NAME_LENGTH_MAX = 100

@@ -7,6 +7,7 @@ import { buildLateIndexes } from '../../core/db/lists/late-indexes.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { MIGRATIONS } from '../../core/db/migrations/index.ts'
 import { ensureDay, ensurePartitions } from '../../core/db/partitions.ts'
+import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { furnish, seedDelivery } from '../seed.ts'
 import { startWorld } from '../world.ts'
@@ -45,7 +46,8 @@ test('an index made for the partitioned table alone comes to every partition, th
   expect(await without(world)).toEqual([])
 })
 
-test('what failed and waits in a database of the first version is listed by all that it is listed by now', async () => {
+/** A database that was migrated up to one of the migrations and no further. */
+async function withFormer(last: string, act: (db: Db) => Promise<void>): Promise<void> {
   await using world = await startWorld()
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/old_${newId(Date.now()).replaceAll('-', '')}`
@@ -53,11 +55,18 @@ test('what failed and waits in a database of the first version is listed by all 
   await world.pool.query(`create database ${name}`)
   try {
     await using db = openDb(openPool({ url: url.href, max: 2, log: world.deps.log }))
-    const [first = '', migration] = Object.entries(MIGRATIONS)[0] ?? []
-    if (migration === undefined) throw new Error('No migration')
-    const provider = { getMigrations: async () => ({ [first]: migration }) }
+    const former = Object.entries(MIGRATIONS).filter(([number]) => number <= last)
+    const provider = { getMigrations: async () => Object.fromEntries(former) }
     const { error } = await new Migrator({ db, provider }).migrateToLatest()
     expect(error).toBeUndefined()
+    await act(db)
+  } finally {
+    await world.pool.query(`drop database ${name} with (force)`)
+  }
+}
+
+test('what failed and waits in a database of the first version is listed by all that it is listed by now', async () => {
+  await withFormer('0001-relay', async (db) => {
     const project = await storeAsFirstVersion(db)
     await migrate(db, Date.now())
     for (const table of ['delivery_failed', 'delivery_waiting']) {
@@ -70,9 +79,30 @@ test('what failed and waits in a database of the first version is listed by all 
       expect(rows).toEqual(statuses.map((status) => ({ is_whole: true, status })))
     }
     expect(await without({ db })).toEqual([])
-  } finally {
-    await world.pool.query(`drop database ${name} with (force)`)
-  }
+  })
+})
+
+test('latencies that were kept as arrays are added to', async () => {
+  await withFormer('0014-invitations', async (db) => {
+    const ids = [1, 2, 3, 4].map(() => newId(Date.now()))
+    const [project, source, destination, connection] = ids
+    const start = '2026-11-20T10:00:00Z'
+    const whose = sql.join([project, source, destination, connection])
+    await sql`
+      insert into delivery_rollup (granularity, start, project_id, source_id, destination_id, connection_id, succeeded,
+        failed, throttled, attempts, retried, latency_buckets, latency_counts)
+      values ('minute', ${start}, ${whose}, 3, 0, 0, 3, 0, '{7,9}', '{2,1}')`.execute(db)
+    await migrate(db, Date.now())
+    await sql`
+      insert into delivery_delta (at, project_id, source_id, destination_id, connection_id, succeeded, failed, throttled,
+        attempts, retried, latencies)
+      values (${start}, ${whose}, 2, 0, 0, 2, 0, '{9,8}')`.execute(db)
+    expect(await foldDeliveries(db)).toBe(1)
+    const { rows } = await sql`
+      select attempts, latency_buckets as buckets, latency_counts as counts from delivery_rollup
+      where granularity = 'minute'`.execute(db)
+    expect(rows).toEqual([{ attempts: 5, buckets: '{7,8,9}', counts: '{2,1,2}' }])
+  })
 })
 
 /** A failed, a cancelled and a waiting delivery, in the day of a class. Returns the project. */

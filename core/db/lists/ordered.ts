@@ -46,8 +46,8 @@ interface Page extends Range {
   isWide?: boolean
 }
 
-/** How many rows wide statements ask for: they should have few texts. */
-const WIDE_LIMITS = [26, LIST_LIMIT_MAX + 1]
+/** What wide statements cut before they cut to a page's length: they should have few texts. */
+const WIDE_LIMIT = LIST_LIMIT_MAX + 1
 
 /**
  * One statement, one row more than the limit. The rows that the index finds are cut before the other conditions are
@@ -65,8 +65,8 @@ export async function readOrdered<T>(
   if (others.length === 0) {
     const all = await sql<T>`${kept}
       select ${columns} from (select * from ${table} where ${within} ${ordered} limit ${most}) as t
-      where ${gates} ${ordered}`.execute(db)
-    return { found: all.rows.slice(0, limit + 1), reached: undefined }
+      where ${gates} ${ordered} limit ${limit + 1}`.execute(db)
+    return { found: all.rows, reached: undefined }
   }
   const read = await sql<T & { isMatch: boolean; place: number }>`${kept}
     select ${columns}, "isMatch", place
@@ -75,7 +75,7 @@ export async function readOrdered<T>(
       from (select * from ${table} where ${within} ${ordered} limit ${readRows}) as t
     ) as t
     where ${gates} and ("isMatch" or place = ${readRows})
-    ${ordered} limit ${most}`.execute(db)
+    ${ordered} limit ${limit + 1}`.execute(db)
   const found = read.rows.filter((row) => row.isMatch)
   const last = found.length > limit ? undefined : read.rows.at(-1)
   return {
@@ -90,10 +90,9 @@ function sizesOf({ limit, readRows, isWide = false }: Page): {
   most: RawBuilder<unknown>
   readRows: RawBuilder<unknown>
 } {
-  const most = isWide ? WIDE_LIMITS.find((rows) => rows > limit) : undefined
-  return most === undefined
-    ? { kept: sql``, most: sql`${limit + 1}`, readRows: sql`${readRows}` }
-    : { kept: KEPT, most: sql.lit(most), readRows: sql.lit(readRows) }
+  return isWide && limit < WIDE_LIMIT
+    ? { kept: KEPT, most: sql.lit(WIDE_LIMIT), readRows: sql.lit(readRows) }
+    : { kept: sql``, most: sql`${limit + 1}`, readRows: sql`${readRows}` }
 }
 
 /**

@@ -11,34 +11,32 @@ export type Direction = 'asc' | 'desc'
 
 const DAY_MS = 86_400_000
 
-/** Planning a statement costs as much a partition as running it: a page seldom needs more than the first. */
-const GROWING_DAYS = [1, 7]
+/** Planning a statement costs as much a partition as running it: a page seldom needs more than the first days. */
+const FIRST_DAYS = 1
 
-/** More than the longest of them. */
+/** To plan fewer takes no longer than to begin a plan that is kept for all. */
 const WIDE_DAYS = 8
 
 /** What is older was moved to where no days are, or is about to go. */
 const OLDEST_DAYS = Math.max(...RETENTION_CLASSES) + 1
 
 /**
- * A span cut into shorter ones, in the order of a list: first a day, then a week, then the rest. What lies more than a
- * day ahead of `nowMs` is left out: no clock of ours is that fast.
+ * A span cut into shorter ones, in the order of a list: first a day, then the rest. What lies more than a day ahead of
+ * `nowMs` is left out: no clock of ours is that fast.
  */
 export function spansOf(span: Span, dir: Direction, nowMs: number): Span[] {
   return dir === 'asc' ? ascending(span, nowMs) : descending(span, nowMs)
 }
 
 function descending({ fromId, untilId }: Span, nowMs: number): Span[] {
-  const spans: Span[] = []
-  let until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
+  const until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
   const topMs = Math.min(timeOfId(until), nowMs)
-  for (const days of GROWING_DAYS) {
-    const edge = firstIdAt(topMs - days * DAY_MS)
-    if (fromId !== undefined && edge <= fromId) break
-    spans.push({ fromId: edge, untilId: until })
-    until = edge
-  }
-  return withoutEmpty([...spans, { fromId, untilId: until }])
+  const edge = firstIdAt(topMs - FIRST_DAYS * DAY_MS)
+  if (fromId !== undefined && edge <= fromId) return withoutEmpty([{ fromId, untilId: until }])
+  return withoutEmpty([
+    { fromId: edge, untilId: until },
+    { fromId, untilId: edge },
+  ])
 }
 
 function ascending({ fromId, untilId }: Span, nowMs: number): Span[] {
@@ -50,10 +48,8 @@ function ascending({ fromId, untilId }: Span, nowMs: number): Span[] {
     spans.push({ fromId, untilId: earlier(oldest, until) })
     from = oldest
   }
-  const bottomMs = timeOfId(from)
-  for (const days of GROWING_DAYS) {
-    const edge = firstIdAt(bottomMs + days * DAY_MS)
-    if (edge >= until) break
+  const edge = firstIdAt(timeOfId(from) + FIRST_DAYS * DAY_MS)
+  if (edge < until) {
     spans.push({ fromId: from, untilId: edge })
     from = edge
   }
@@ -71,7 +67,7 @@ function withoutEmpty(spans: Span[]): Span[] {
   )
 }
 
-/** Whether it has more days than a page that is found at once. */
+/** Whether it has more days than are planned for at once. */
 export function isWide({ fromId, untilId }: Span, nowMs: number): boolean {
   const oldestMs = nowMs - OLDEST_DAYS * DAY_MS
   const fromMs = fromId === undefined ? oldestMs : Math.max(timeOfId(fromId), oldestMs)

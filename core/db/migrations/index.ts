@@ -14,6 +14,7 @@ import { up as failingDestinations } from './0011-failing-destinations.ts'
 import { up as spool } from './0012-spool.ts'
 import { up as cancelledDeliveries } from './0013-cancelled-deliveries.ts'
 import { up as invitations } from './0014-invitations.ts'
+import { up as latencyTexts } from './0015-latency-texts.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -31,4 +32,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0012-spool': { up: spool },
   '0013-cancelled-deliveries': { up: cancelledDeliveries },
   '0014-invitations': { up: invitations },
+  '0015-latency-texts': { up: latencyTexts },
 }

@@ -56,9 +56,9 @@ interface DeliveryRollupTable extends DeliveryCounts {
   source_id: string
   destination_id: string
   connection_id: string
-  /** The histogram: buckets in order, and how many attempts fell into each. */
-  latency_buckets: number[] | null
-  latency_counts: number[] | null
+  /** The histogram: buckets in order, and how many attempts fell into each; the text of arrays, `{1,2}`. */
+  latency_buckets: string | null
+  latency_counts: string | null
 }
 
 interface WaitingCountTable {
