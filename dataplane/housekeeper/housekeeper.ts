@@ -15,6 +15,7 @@ import { WaitingCounts } from './waiting-counts.ts'
 const SWEEP_MS = 1_000
 const FOLD_MS = 1_000
 const BILLING_MS = 1_000
+const COUNT_MS = 100
 const OPERATIONS_MS = 100
 const MINUTE_MS = 60_000
 
@@ -41,7 +42,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
     task(FOLD_MS, 'statistics', () => foldStatistics(db)),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
-    task(FOLD_MS, 'waiting counts', () => waiting.recount()),
+    task(COUNT_MS, 'waiting counts', () => waiting.step()),
     task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
     task(OPERATIONS_MS, 'operations', () =>
       runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),

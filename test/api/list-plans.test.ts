@@ -8,6 +8,7 @@ import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/deli
 import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
 import { listEvents, type EventFilter } from '../../core/db/events/events.ts'
 import { KEPT, KEPT_TEXTS_MAX } from '../../core/db/kept-plans.ts'
+import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import type { Tables } from '../../core/db/tables.ts'
 import { warmUp } from '../../core/db/warm-up.ts'
 import { newId } from '../../core/ids.ts'
@@ -23,17 +24,20 @@ const RARE = 10_000
 
 const READ_ROWS = 1_000
 
+/** As every third. */
+const WAITING = STORED / 3
+
 /** The rows a way is chosen by and those of the page itself come to it. */
 const READ_MAX = 2 * READ_ROWS
 
 let world: World
-let pool: Pool
+let lists: Pool
 let common: Furniture
 let rare: Furniture
 
 beforeAll(async () => {
   world = await startWorld()
-  pool = openPool({ url: world.databaseUrl, max: 1, log: world.deps.log, planning: 'lists' })
+  lists = openPool({ url: world.databaseUrl, max: 1, log: world.deps.log, planning: 'lists' })
   common = await furnish(world, 'common')
   rare = await furnish(world, 'rare')
   const idOf = (parent: 'source' | 'destination' | 'connection', prefix: 'src' | 'dst' | 'con') =>
@@ -71,7 +75,7 @@ beforeAll(async () => {
     from stored where status <> 'pending'`.execute(world.db)
 }, 60_000)
 afterAll(async () => {
-  await pool.end()
+  await lists.end()
   await world[Symbol.asyncDispose]()
 })
 
@@ -92,20 +96,23 @@ function rowsRead(node: z.infer<typeof Node>): number {
   return node['Actual Loops'] * (node['Actual Rows'] + node['Rows Removed by Filter'])
 }
 
-/** What each statement of a list reads. */
-async function readBy(list: (db: Kysely<Tables>) => Promise<unknown>): Promise<number[]> {
+/** What each reading statement reads. */
+async function readBy(
+  act: (db: Kysely<Tables>) => Promise<unknown>,
+  pool: Pool = lists,
+): Promise<number[]> {
   const caught: CompiledQuery[] = []
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
     log: (event) => {
-      caught.push(event.query)
+      if (/\bselect\b/.test(event.query.sql)) caught.push(event.query)
     },
   })
-  await list(db)
+  await act(db)
   const read: number[] = []
   for (const { sql: text, parameters } of caught) {
     const { rows } = text.startsWith('/* kept */')
-      ? await explainKept(text, parameters)
+      ? await explainKept(pool, text, parameters)
       : await pool.query(`explain (analyze, format json) ${text}`, [...parameters])
     read.push(rowsRead(Explained.parse(rows)[0]['QUERY PLAN'][0].Plan))
   }
@@ -114,6 +121,7 @@ async function readBy(list: (db: Kysely<Tables>) => Promise<unknown>): Promise<n
 
 /** As a plan that was made for any values. */
 async function explainKept(
+  pool: Pool,
   text: string,
   parameters: readonly unknown[],
 ): Promise<{ rows: unknown[] }> {
@@ -207,9 +215,27 @@ test('no list of events reads more than its share', async () => {
   }
 }, 60_000)
 
+test('what waited too long is looked for among what waits, not among all deliveries', async () => {
+  await sql`analyze delivery, delivery_waiting`.execute(world.db)
+  const tasks = openPool({ url: world.databaseUrl, max: 1, log: world.deps.log, planning: 'tasks' })
+  const of = {
+    projectId: uuid('prj', world.projectId),
+    untilId: newId(0),
+    afterId: newId(0),
+    watermark: newId(world.clock.now() + 3_600_000),
+    now: new Date(world.clock.now()),
+  }
+  try {
+    const read = await readBy((db) => expireWaiting(db, of, READ_ROWS), tasks)
+    expect(Math.max(...read)).toBe(WAITING + READ_ROWS)
+  } finally {
+    await tasks.end()
+  }
+})
+
 /** Statements that the pool's one connection keeps, and those of them whose plan is for any values. */
 async function keptPlans(): Promise<{ kept: number; generic: number; mode: string }> {
-  const { rows } = await pool.query(`
+  const { rows } = await lists.query(`
     select count(*)::int as kept, count(*) filter (where generic_plans > 0)::int as generic,
       current_setting('plan_cache_mode') as mode
     from pg_prepared_statements where name like 'kept%'`)
@@ -217,7 +243,7 @@ async function keptPlans(): Promise<{ kept: number; generic: number; mode: strin
 }
 
 test('a list over all days keeps its plan, up to so many of them, and no other statement does', async () => {
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: lists }) })
   const before = await keptPlans()
   const list = async (columns: string): Promise<unknown> => {
     const statement = sql`${KEPT}select ${sql.raw(columns)} from event where id = ${newId(0)}::uuid`

@@ -15,20 +15,50 @@ export interface Waiting {
   oldestPendingId: string | null
 }
 
-/**
- * Counts anew what waits in each project, and keeps it. Deliveries with ids in the range that wait for their first
- * attempt have no waiting row; below the range there are none. Returns the id of the first of them.
- */
-export async function recountWaiting(
+/** What waits in a project, of the rows that were looked at. */
+export interface CountedWaiting {
+  projectId: string
+  pending: number
+  throttled: number
+}
+
+/** Counts the next `limit` waiting rows behind an id. `lastId` is undefined when there are no more. */
+export async function countWaiting(
   db: Db,
+  { afterId, limit }: { afterId: string; limit: number },
+): Promise<{ counted: CountedWaiting[]; lastId: string | undefined }> {
+  // Ids in text compare as they do in themselves; not every supported version has max(uuid).
+  const { rows } = await sql<CountedWaiting & { rows: number; lastId: string }>`
+    select project_id as "projectId", count(*) filter (where status = 'pending') as pending,
+      count(*) filter (where status = 'throttled') as throttled, count(*) as rows,
+      max(delivery_id::text collate "C") as "lastId"
+    from (
+      select delivery_id, project_id, status from delivery_waiting
+      where delivery_id > ${afterId}::uuid order by delivery_id limit ${limit}
+    ) as next
+    group by project_id`.execute(db)
+  const seen = rows.reduce((sum, row) => sum + row.rows, 0)
+  const lastId = rows
+    .map((row) => row.lastId)
+    .toSorted()
+    .at(-1)
+  return { counted: rows, lastId: seen === limit ? lastId : undefined }
+}
+
+/**
+ * Keeps what was counted of all waiting rows, and counts what has none: deliveries with ids in the range that wait for
+ * their first attempt; below the range there are none. Returns the id of the first of them.
+ */
+export async function keepWaiting(
+  db: Db,
+  counted: readonly CountedWaiting[],
   range: { fromId: string; untilId: string },
 ): Promise<string | undefined> {
-  // Ids in text compare as they do in themselves; not every supported version has min(uuid).
   const { rows } = await sql<{ first: string | null }>`
     with waiting as (
-      select project_id, count(*) filter (where status = 'pending') as pending,
-        count(*) filter (where status = 'throttled') as throttled
-      from delivery_waiting where status in ('pending', 'throttled') group by project_id
+      select * from unnest(${counted.map((row) => row.projectId)}::uuid[],
+        ${counted.map((row) => row.pending)}::bigint[], ${counted.map((row) => row.throttled)}::bigint[])
+        as t (project_id, pending, throttled)
     ), undispatched as (
       select project_id, count(*) as undispatched, min(id::text collate "C") as oldest
       from delivery

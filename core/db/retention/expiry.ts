@@ -14,10 +14,11 @@ export async function expireWaiting(
   limit: number,
 ): Promise<{ expired: number; lastId: string | undefined }> {
   return await db.transaction().execute(async (tx) => {
+    // Each is looked for by its key: to join them, the planner would read every delivery there is.
     const { rows } = await sql<{ class: number; id: string; isDue: boolean }>`
       select w.class, w.id, coalesce(d.event_id, d.id) < ${of.untilId}::uuid as "isDue"
       from (${waitingOf(of)} order by id limit ${limit}) w
-      join delivery d on d.class = w.class and d.id = w.id
+      cross join lateral (select id, event_id from delivery where class = w.class and id = w.id offset 0) d
       order by w.id`.execute(tx)
     const due = rows.filter((row) => row.isDue)
     if (due.length > 0) await fail(tx, due, of.now)
