@@ -21,10 +21,8 @@ const BATCH = {
  */
 const [databaseUrl] = process.argv.slice(2)
 const client = new pg.Client(databaseUrl)
-if (databaseUrl !== undefined) {
-  await client.connect()
-  await client.query('create table kept (id uuid primary key, body bytea not null)')
-}
+await client.connect()
+await client.query('create table if not exists kept (id uuid primary key, body bytea not null)')
 const kept = new Batcher<Buffer, true>(BATCH, async (bodies) => {
   await client.query({
     name: 'keep',

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
+import { openBareServer, sendFor } from '../floors/bare-server.ts'
 import { timeCommits, timeMessages } from '../floors/storage.ts'
 import { startInstallation } from '../installation.ts'
 import { paced, percentile } from '../measure.ts'
@@ -109,7 +110,7 @@ function timeSync(): number {
   )
 }
 
-interface BareServer {
+interface BareTimes {
   perSecond: number
   /** Of the server alone. */
   cpuUs: number
@@ -123,40 +124,30 @@ interface BareServer {
   keptPostgresUs: number
 }
 
-async function bareServer(): Promise<BareServer> {
+async function bareServer(): Promise<BareTimes> {
   await using installation = await startInstallation()
-  const child = fork(new URL('../floors/server.ts', import.meta.url), [installation.databaseUrl])
-  const heard = async <T>(schema: z.ZodType<T>): Promise<T> => {
-    const [message]: unknown[] = await once(child, 'message')
-    return schema.parse(message)
-  }
-  const url = new URL(await heard(z.string()))
-  const cpuUs = async (): Promise<number> => {
-    child.send('cpu')
-    return await heard(z.number())
-  }
+  await using bare = await openBareServer(installation.databaseUrl)
+  const { url } = bare
   const postgresUs = (): number => readUsage(installation.supervisorPid).postgres.cpuUs
   const target = { url, secret: 'floor', bodyBytes: 1_024, paths: ['/'] }
   const senders = new Senders(target)
   await senders.open(CONNECTIONS)
-  await sendFor(senders, 1_000)
-  const before = await cpuUs()
-  const answered = await sendFor(senders, SECONDS * 1_000)
-  const afterFull = await cpuUs()
+  await sendFor(senders, { connections: CONNECTIONS, ms: 1_000 })
+  const before = await bare.cpuUs()
+  const answered = await sendFor(senders, { connections: CONNECTIONS, ms: SECONDS * 1_000 })
+  const afterFull = await bare.cpuUs()
   const slow = await sendAt(senders, RATES.slow)
-  const beforeFast = await cpuUs()
+  const beforeFast = await bare.cpuUs()
   const fast = await sendAt(senders, RATES.fast)
-  const afterFast = await cpuUs()
+  const afterFast = await bare.cpuUs()
   senders.close()
   const keepers = new Senders({ ...target, paths: ['/kept'] })
   await keepers.open(CONNECTIONS)
   await sendAt(keepers, RATES.fast)
-  const beforeKept = { server: await cpuUs(), postgres: postgresUs() }
+  const beforeKept = { server: await bare.cpuUs(), postgres: postgresUs() }
   const kept = await sendAt(keepers, RATES.fast)
-  const afterKept = { server: await cpuUs(), postgres: postgresUs() }
+  const afterKept = { server: await bare.cpuUs(), postgres: postgresUs() }
   keepers.close()
-  child.disconnect()
-  await once(child, 'exit')
   return {
     perSecond: answered / SECONDS,
     cpuUs: (afterFull - before) / answered,
@@ -167,22 +158,6 @@ async function bareServer(): Promise<BareServer> {
     keptUs: (afterKept.server - beforeKept.server) / kept.length,
     keptPostgresUs: (afterKept.postgres - beforeKept.postgres) / kept.length,
   }
-}
-
-/** Each connection sends again as soon as it is answered. Returns the number of answers. */
-async function sendFor(senders: Senders, ms: number): Promise<number> {
-  const until = performance.now() + ms
-  let answered = 0
-  let underway = CONNECTIONS
-  await new Promise<void>((resolve) => {
-    const next = (): void => {
-      answered++
-      if (performance.now() < until) senders.send(answered, next)
-      else if (--underway === 0) resolve()
-    }
-    for (let n = 0; n < CONNECTIONS; n++) senders.send(n, next)
-  })
-  return answered
 }
 
 /** Open loop. Returns milliseconds from when each was due to its answer, sorted. */

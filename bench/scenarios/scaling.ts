@@ -1,8 +1,11 @@
+import { openBareServer, sendFor, type BareServer } from '../floors/bare-server.ts'
+import { startInstallation, type Installation } from '../installation.ts'
 import { median, type Run } from '../measure.ts'
-import { cpuUsOf, PARTS, pidOf } from '../processes.ts'
+import { cpuUsOf, PARTS, pidOf, readUsage } from '../processes.ts'
 import { openRelay } from '../relay.ts'
 import { startBeside } from '../role-beside.ts'
 import { cpuOf, repeat, type Row } from '../table.ts'
+import { Senders } from '../traffic.ts'
 
 const WINDOW = 256
 const CONNECTIONS = 128
@@ -11,6 +14,7 @@ const DESTINATIONS = 50
 const RISE_MAX_PERCENT = 15
 const JOIN_SECONDS = 5
 const JOIN_RATE = 50
+const FLOOR_TURNS = 3
 
 interface Cost {
   runs: Run[]
@@ -19,8 +23,12 @@ interface Cost {
   perSecond: number
 }
 
-/** The same traffic through one ingest and one worker, then through two of each. */
+/**
+ * The same traffic through one ingest and one worker, then through two of each. Beside it what the machine takes for one
+ * more process: the same requests to one bare server that commits them, then to two.
+ */
 export async function scaling({ seconds = 5 }: { seconds?: number }): Promise<Row[]> {
+  const floor = await floorRise(seconds)
   await using relay = await openRelay({ fanOut: 1, bodyBytes: 1_024, sources: DESTINATIONS })
   const { installation } = relay
   const run = (ports?: number[]) => () =>
@@ -37,17 +45,63 @@ export async function scaling({ seconds = 5 }: { seconds?: number }): Promise<Ro
   const two = costOf(await repeat(run([firstPort, ingest.ingestPort])))
   const spent = [cpuUsOf(firstWorker) - before[0], cpuUsOf(worker.pid) - before[1]] as const
   const share = Math.round((100 * spent[1]) / Math.max(1, spent[0] + spent[1]))
-  const rise = 100 * (two.us / one.us - 1)
   return [
     rowOf('one ingest, one worker', one),
     rowOf('two ingests, two workers', two),
     {
       figure: 'CPU per event of two ingests and two workers against one of each',
       must: `at most +${RISE_MAX_PERCENT} %`,
-      measured: `${rise >= 0 ? '+' : ''}${rise.toFixed(1)} %`,
+      measured: risen(one.us, two.us),
       cpu: `the second worker used ${share} % of both`,
     },
+    {
+      figure: 'floor: CPU per request of two bare servers that commit against one',
+      must: '',
+      measured: floor,
+      cpu: '',
+    },
   ]
+}
+
+async function floorRise(seconds: number): Promise<string> {
+  await using installation = await startInstallation()
+  await using first = await openBareServer(installation.databaseUrl)
+  await using second = await openBareServer(installation.databaseUrl)
+  const one: number[] = []
+  const two: number[] = []
+  for (let n = 0; n < FLOOR_TURNS; n++) {
+    one.push(await floorUs(installation, [first], seconds))
+    two.push(await floorUs(installation, [first, second], seconds))
+  }
+  return risen(median(one), median(two))
+}
+
+/** Of the servers and PostgreSQL. */
+async function floorUs(
+  { supervisorPid }: Installation,
+  servers: readonly [BareServer, ...BareServer[]],
+  seconds: number,
+): Promise<number> {
+  const ports = servers.map(({ url }) => Number(url.port))
+  const target = { url: servers[0].url, secret: 'floor', bodyBytes: 1_024, paths: ['/kept'], ports }
+  const senders = new Senders(target)
+  await senders.open(CONNECTIONS)
+  const used = async (): Promise<number> => {
+    let us = readUsage(supervisorPid).postgres.cpuUs
+    for (const server of servers) us += await server.cpuUs()
+    return us
+  }
+  await sendFor(senders, { connections: CONNECTIONS, ms: 500 })
+  const before = await used()
+  const answered = await sendFor(senders, { connections: CONNECTIONS, ms: seconds * 1_000 })
+  const us = (await used()) - before
+  senders.close()
+  return us / answered
+}
+
+function risen(one: number, two: number): string {
+  const rise = 100 * (two / one - 1)
+  return `${rise >= 0 ? '+' : ''}${rise.toFixed(1)} %`
 }
 
 function costOf(runs: Run[]): Cost {
