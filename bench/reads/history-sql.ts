@@ -172,7 +172,8 @@ export const DELIVERY_SUMS = `
     select project_id, at, source, destination, connection, array_agg(bucket) as buckets, array_agg(answered) as counts
     from (
       select project_id, at, source, destination, connection, bucket, sum(answered)::bigint as answered
-      from hours cross join unnest(latency_buckets::int2[], latency_counts::int8[]) as l (bucket, answered) group by 1, 2, 3, 4, 5, 6
+      from hours cross join unnest(latency_buckets::int2[], latency_counts::int8[]) as l (bucket, answered)
+      group by 1, 2, 3, 4, 5, 6
     ) as by_bucket
     group by 1, 2, 3, 4, 5
   )

@@ -15,6 +15,7 @@ const RISE_MAX_PERCENT = 15
 const JOIN_SECONDS = 5
 const JOIN_RATE = 50
 const FLOOR_TURNS = 3
+const WARM_MS = 500
 
 interface Cost {
   runs: Run[]
@@ -91,7 +92,7 @@ async function floorUs(
     for (const server of servers) us += await server.cpuUs()
     return us
   }
-  await sendFor(senders, { connections: CONNECTIONS, ms: 500 })
+  await sendFor(senders, { connections: CONNECTIONS, ms: WARM_MS })
   const before = await used()
   const answered = await sendFor(senders, { connections: CONNECTIONS, ms: seconds * 1_000 })
   const us = (await used()) - before

@@ -18,7 +18,7 @@ const SETTLED_MS = INGEST_STATEMENT_TIMEOUT_MS + 1_000
 /** Waiting rows of one statement: 5 ms, which nobody beside it notices. */
 const STEP_ROWS = 5_000
 
-/** Pauses, in durations of a step: a thirtieth of one core at most. A million rows take a quarter of a minute. */
+/** Pauses, in durations of a step: a thirtieth of one core at most. A million rows take about half a minute. */
 const PAUSES = 29
 const PAUSE_MAX_MS = 30_000
 
@@ -88,7 +88,7 @@ export class WaitingCounts {
 function addTo(
   sums: Map<string, CountedWaiting>,
   { projectId, pending, throttled }: CountedWaiting,
-) {
+): void {
   if (pending + throttled === 0) return
   const former = sums.get(projectId) ?? { pending: 0, throttled: 0 }
   sums.set(projectId, {

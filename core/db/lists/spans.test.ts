@@ -37,23 +37,9 @@ test.for([
   ['desc', { fromId: at(-3), untilId: at(-2) }, [[-3, -2]]],
   ['desc', { fromId: at(-9), untilId: at(-5) }, [[-6, -5], [-9, -6]]], // prettier-ignore
   ['desc', { fromId: at(-0.5), untilId: undefined }, [[-0.5, 1]]],
-  [
-    'desc',
-    { fromId: undefined, untilId: at(400) },
-    [
-      [-1, 1],
-      [null, -1],
-    ],
-  ],
+  ['desc', { fromId: undefined, untilId: at(400) }, [[-1, 1], [null, -1]]], // prettier-ignore
   ['asc', { fromId: at(-3), untilId: at(-2) }, [[-3, -2]]],
-  [
-    'asc',
-    { fromId: at(-30), untilId: undefined },
-    [
-      [-30, -29],
-      [-29, 1],
-    ],
-  ],
+  ['asc', { fromId: at(-30), untilId: undefined }, [[-30, -29], [-29, 1]]], // prettier-ignore
   ['asc', { fromId: at(-400), untilId: at(-100) }, [[-400, -100]]],
 ] as const)('spansOf() of %s %j', ([dir, span, expected]) => {
   expect(edges(spansOf(span, dir, NOW))).toEqual(expected)

@@ -11,10 +11,10 @@ export type Direction = 'asc' | 'desc'
 
 const DAY_MS = 86_400_000
 
-/** Planning a statement costs as much a partition as running it: a page seldom needs more than the first days. */
-const FIRST_DAYS = 1
+/** Planning a statement costs as much a partition as running it: a page seldom needs more than the first. */
+const FIRST_MS = DAY_MS
 
-/** To plan fewer takes no longer than to begin a plan that is kept for all. */
+/** For fewer days a plan for all of them is not worth what it takes of a connection's memory. */
 const WIDE_DAYS = 8
 
 /** What is older was moved to where no days are, or is about to go. */
@@ -31,7 +31,7 @@ export function spansOf(span: Span, dir: Direction, nowMs: number): Span[] {
 function descending({ fromId, untilId }: Span, nowMs: number): Span[] {
   const until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
   const topMs = Math.min(timeOfId(until), nowMs)
-  const edge = firstIdAt(topMs - FIRST_DAYS * DAY_MS)
+  const edge = firstIdAt(topMs - FIRST_MS)
   if (fromId !== undefined && edge <= fromId) return withoutEmpty([{ fromId, untilId: until }])
   return withoutEmpty([
     { fromId: edge, untilId: until },
@@ -48,7 +48,7 @@ function ascending({ fromId, untilId }: Span, nowMs: number): Span[] {
     spans.push({ fromId, untilId: earlier(oldest, until) })
     from = oldest
   }
-  const edge = firstIdAt(timeOfId(from) + FIRST_DAYS * DAY_MS)
+  const edge = firstIdAt(timeOfId(from) + FIRST_MS)
   if (edge < until) {
     spans.push({ fromId: from, untilId: edge })
     from = edge
