@@ -36,7 +36,8 @@ export async function pruneStatistics(db: Db, nowMs: number): Promise<void> {
   for (const [granularity, days] of KEPT_DAYS) {
     const before = new Date(nowMs - days * DAY_MS)
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      if (!(await pruneRollups(db, granularity, before))) break
+      const isMore = await db.transaction().execute((tx) => pruneRollups(tx, granularity, before))
+      if (!isMore) break
     }
   }
 }

@@ -15,10 +15,10 @@ const MOMENT_MS = 1_000
 /** A delivery that is younger may not be committed yet. */
 const SETTLED_MS = INGEST_STATEMENT_TIMEOUT_MS + 1_000
 
-/** Waiting rows of one statement: 5 ms, which nobody beside it notices. */
-const STEP_ROWS = 5_000
+/** Waiting rows of one statement: 2 ms, which nobody beside it notices. */
+const STEP_ROWS = 2_000
 
-/** Pauses, in durations of a step: a thirtieth of one core at most. A million rows take about half a minute. */
+/** Pauses, in durations of a step: a thirtieth of one core at most. A million rows take about a minute. */
 const PAUSES = 29
 const PAUSE_MAX_MS = 30_000
 

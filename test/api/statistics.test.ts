@@ -4,7 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import { recordResults, type DeliveryResult } from '../../core/db/deliveries/record-results.ts'
 import { park } from '../../core/db/deliveries/waiting.ts'
-import { FOLD_BATCH, foldDeliveries, foldEvents } from '../../core/db/statistics/rollups.ts'
+import {
+  FOLD_BATCH,
+  foldDeliveries,
+  foldEvents,
+  pruneRollups,
+} from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { DASHBOARD_BUCKETS_MAX, DASHBOARD_ROWS_MAX, REJECTED_BURST } from '../../core/limits.ts'
 import { bucketOf } from '../../core/statistics/histogram.ts'
@@ -458,6 +463,26 @@ test('old roll-ups are pruned, each granularity at its own age', async () => {
     relay.db,
   )
   expect(rows.map((row) => row.granularity)).toEqual(['day', 'hour', 'minute'])
+})
+
+test('what looks for old roll-ups does not read those that are kept', async () => {
+  await relay.db.transaction().execute(async (tx) => {
+    await sql`
+      insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)
+      select gen_random_uuid(), granularity, now() - n * interval '1 second', gen_random_uuid(), 'received', '', 1
+      from (values ('minute', 1), ('hour', 2000)) as kept (granularity, seconds), generate_series(1, 5000 * seconds, seconds) as n`.execute(
+      tx,
+    )
+    await sql`analyze event_rollup`.execute(tx)
+    await pruneRollups(tx, 'minute', new Date(relay.clock.now() - 2 * 86_400_000))
+    const { rows } = await sql<{ name: string; scans: number }>`
+      select relname as name, seq_scan as scans from pg_stat_xact_user_tables
+      where relname in ('event_rollup', 'delivery_rollup') order by 1`.execute(tx)
+    expect(rows).toEqual([
+      { name: 'delivery_rollup', scans: 0 },
+      { name: 'event_rollup', scans: 0 },
+    ])
+  })
 })
 
 test('has-any knows an event from the moment it is counted, and none in a new project', async () => {
