@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
-import { openDb, openPool } from '../../core/db/db.ts'
+import { useApiKey } from '../../core/db/configuration/api-keys.ts'
+import { openDb, openPool, type Db } from '../../core/db/db.ts'
+import { parseApiKey } from '../../core/keys/api-key.ts'
 import type { Answer } from '../call-api.ts'
 import { startWorld } from '../world.ts'
 
@@ -55,6 +58,25 @@ test('429 is { status, message } without a code, and what a key asks is not done
   }
   const { rows } = await world.pool.query('select count(*) from source')
   expect(rows[0].count).toBe(0)
+})
+
+test('a request is counted without a wait for the disk, which what is written next has', async () => {
+  await using world = await startWorld({ requestsPerMinute: 600 })
+  await world.deps.db.connection().execute(async (one) => {
+    const hash = parseApiKey(world.deps.keyPrefix, world.key) ?? Buffer.alloc(0)
+    const at = { nowMs: world.deps.clock.now(), namedProjectId: undefined }
+    const settingOf = async (db: Db): Promise<string | undefined> => {
+      const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(
+        db,
+      )
+      return rows[0]?.synchronous_commit
+    }
+    const during = await one.transaction().execute(async (tx) => {
+      expect(await useApiKey(tx, hash, at)).toMatchObject({ requests: 1 })
+      return await settingOf(tx)
+    })
+    expect([during, await settingOf(one)]).toEqual(['off', 'on'])
+  })
 })
 
 test('every answer below /v1 tells the limit, whatever it is', async () => {
