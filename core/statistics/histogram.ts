@@ -1,3 +1,5 @@
+import { NO_MORE, Numbers } from './numbers.ts'
+
 /**
  * Latencies in buckets whose bounds grow by a constant factor: any two histograms add up to the histogram of all their
  * values, and a value read back is within 5 % of what was put in. (architecture: Data)
@@ -29,9 +31,6 @@ export interface ListedBuckets {
   counts: string | null
 }
 
-const NO_MORE = -1
-const ZERO = 48
-
 /** How many values fell into each bucket. */
 export class Histogram {
   /** Dense, so that to add is to index and to rank needs no sorting. */
@@ -43,7 +42,6 @@ export class Histogram {
     this.#total += count
   }
 
-  /** Letter by letter: a dashboard adds up a hundred thousand buckets, and a string for each costs four times as much. */
   addListed({ buckets, counts }: ListedBuckets): void {
     const inBuckets = new Numbers(buckets ?? '')
     const inCounts = new Numbers(counts ?? '')
@@ -65,25 +63,5 @@ export class Histogram {
       if (left <= 0) return MIDDLES[bucket] ?? null
     }
     return null
-  }
-}
-
-/** The whole numbers of a text, whatever stands between them. */
-class Numbers {
-  readonly #text: string
-  #at = 0
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  next(): number {
-    let number = NO_MORE
-    for (; this.#at < this.#text.length; this.#at++) {
-      const digit = this.#text.charCodeAt(this.#at) - ZERO
-      if (digit >= 0 && digit <= 9) number = Math.max(0, number) * 10 + digit
-      else if (number !== NO_MORE) break
-    }
-    return number
   }
 }
