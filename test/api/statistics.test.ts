@@ -428,6 +428,18 @@ test('a dashboard of exactly as many buckets as may be is answered', async () =>
   expect(data).toHaveLength(DASHBOARD_BUCKETS_MAX)
 })
 
+test('minutes are named by the day and time at which they begin', async () => {
+  const tenant = await relay.createTenant()
+  const range = 'from=2026-10-31T23:58:30Z&to=2026-11-01T00:02:00Z'
+  const { data } = await relay.get(`/v1/stats/dashboard?granularity=minute&${range}`, tenant.key)
+  expect(data).toMatchObject([
+    { start: '2026-10-31T23:58:00.000Z' },
+    { start: '2026-10-31T23:59:00.000Z' },
+    { start: '2026-11-01T00:00:00.000Z' },
+    { start: '2026-11-01T00:01:00.000Z' },
+  ])
+})
+
 test('a dashboard refuses more groups than it can show', async () => {
   const tenant = await relay.createTenant()
   const insert = async (count: number): Promise<unknown> =>
