@@ -19,7 +19,7 @@ import {
 import type { Measured, Route } from '../reads/tenants.ts'
 import type { Row } from '../table.ts'
 
-const SAMPLES = 100
+const SAMPLES = 400
 const RESTART_MS = 20_000
 
 /** In ten-thousandths of its class: the busiest source, each ordinary one, and those of their own kinds. */
