@@ -75,12 +75,12 @@ export function viewDashboard(
   return all.map(({ shown }) => shown)
 }
 
-/** Whole minutes: taken apart by `Date` each of a thousand costs 1.5 us. */
+/** Buckets begin at whole minutes, so that only their days need `Date`: for each of a thousand it takes 1.5 us. */
 function withTimestamps(starts: readonly number[]): [number, string][] {
   const dates = new Map<number, string>()
   return starts.map((ms) => {
     const day = Math.floor(ms / DAY_MS)
-    const date = dates.get(day) ?? timestamp(ms).slice(0, '2026-11-23'.length)
+    const date = dates.get(day) ?? timestamp(ms).slice(0, 'yyyy-mm-dd'.length)
     dates.set(day, date)
     const minutes = (ms - day * DAY_MS) / MINUTE_MS
     return [ms, `${date}T${twoDigits(minutes / 60)}:${twoDigits(minutes % 60)}:00.000Z`]
@@ -88,8 +88,7 @@ function withTimestamps(starts: readonly number[]): [number, string][] {
 }
 
 function twoDigits(number: number): string {
-  const whole = Math.floor(number)
-  return whole < 10 ? `0${whole}` : String(whole)
+  return String(Math.floor(number)).padStart(2, '0')
 }
 
 function nothing(start: string, group: string | undefined): Shown {

@@ -34,8 +34,8 @@ export interface KeyUse {
 
 /**
  * Reads a key that is neither revoked nor expired and counts the request, in one statement: the row lock makes the
- * count exact across processes, and nothing is cached that a revocation would have to reach. (decisions: Rotation,
- * keys, roles) Nobody waits for the disk: a crash of PostgreSQL forgets the requests of its last half second.
+ * count exact across processes, and nothing is cached that a revocation would have to reach. Nobody waits for the disk:
+ * a crash of PostgreSQL forgets the requests of its last half second. (decisions: Rotation, keys, roles)
  */
 export async function useApiKey(
   db: Db,

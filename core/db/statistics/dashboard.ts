@@ -144,7 +144,7 @@ export async function readDeliveryCounts(
   })
 }
 
-/** `extract` is numeric, and slow. */
+/** As the functions above read them, in this order. `extract` is numeric, and slow. */
 function numbersOf(start: RawBuilder<unknown>, sums: RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`concat_ws(' ', ${sql.join([sql`date_part('epoch', ${start}) * 1000`, ...sums])}) as numbers`
 }
@@ -176,6 +176,7 @@ function unfolded({ projectId, buckets }: DashboardFilter): RawBuilder<unknown>[
   ]
 }
 
+/** To be named in a subquery: with a parameter of its own each time it would not be what is grouped by. */
 function unfoldedStart({ buckets }: DashboardFilter): RawBuilder<unknown> {
   return sql`date_trunc(${buckets.granularity}, at, 'UTC')`
 }

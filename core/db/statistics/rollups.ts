@@ -137,17 +137,17 @@ export async function pruneRollups(
   granularity: Granularity,
   before: Date,
 ): Promise<boolean> {
-  let isMore = false
-  for (const table of ['event_rollup', 'delivery_rollup'] as const) {
-    for (const kept of [granularity, wholeOf(granularity)]) {
-      const { numAffectedRows } = await byIndexOnly(tx, () =>
-        sql`
+  return await byIndexOnly(tx, async () => {
+    let isMore = false
+    for (const table of ['event_rollup', 'delivery_rollup'] as const) {
+      for (const kept of [granularity, wholeOf(granularity)]) {
+        const { numAffectedRows } = await sql`
           delete from ${sql.table(table)} where ctid = any(array(
             select ctid from ${sql.table(table)} where granularity = ${kept} and start < ${before}
-            order by start limit ${PRUNE_BATCH} for update skip locked))`.execute(tx),
-      )
-      isMore ||= numAffectedRows === BigInt(PRUNE_BATCH)
+            order by start limit ${PRUNE_BATCH} for update skip locked))`.execute(tx)
+        isMore ||= numAffectedRows === BigInt(PRUNE_BATCH)
+      }
     }
-  }
-  return isMore
+    return isMore
+  })
 }
