@@ -1,4 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 
 import { expect, test } from 'vitest'
 
@@ -31,4 +33,18 @@ test('lines are written within a second, however few there are', () => {
     openLog('info', 'test').info('A line')
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 1000)`
   expect(JSON.parse(outputOf(script))).toMatchObject({ level: 'info', role: 'test', msg: 'A line' })
+})
+
+test('a log that nobody reads gathers lines alone, no listeners', async () => {
+  const script = `
+    const { setInterval: real } = globalThis
+    globalThis.setInterval = (act, ms, ...given) => real(act, ms / 50, ...given)
+    const { openLog } = await import('${LOG}')
+    const log = openLog('info', 'test')
+    for (let n = 0; n < 10_000; n++) log.info({ n }, 'A line')
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500)`
+  const args = ['--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const [warnings] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  expect(warnings).toBe('')
 })

@@ -8,21 +8,37 @@ const FLUSH_MS = 500
 
 /** One JSON line an entry on stdout. Secrets and bodies are cut out wherever they sit one or two levels deep. */
 export function openLog(level: string, role: string): Logger {
-  const log = pino(
+  return pino(
     {
       level,
       base: { role },
       formatters: { level: (label) => ({ level: label }) },
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      timestamp,
       redact: ['authorization', 'secret', 'token', 'apiKey', 'raw', 'password'].flatMap((name) => [
         name,
         `*.${name}`,
       ]),
     },
-    pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES }),
+    pino.destination({
+      dest: 1,
+      sync: false,
+      minLength: BUFFER_BYTES,
+      periodicFlush: FLUSH_MS,
+    }),
   )
-  setInterval(() => log.flush(), FLUSH_MS).unref()
-  return log
+}
+
+let lastMs = 0
+let lastTime = ''
+
+/** Lines come several a millisecond, and writing the time takes a quarter of what a line takes. */
+function timestamp(): string {
+  const nowMs = Date.now()
+  if (nowMs !== lastMs) {
+    lastMs = nowMs
+    lastTime = `,"time":"${new Date(nowMs).toISOString()}"`
+  }
+  return lastTime
 }
 
 /** For lines that come thousands a second and hold ids and figures only: looking for secrets costs 5 % of a role's time. */
