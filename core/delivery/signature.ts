@@ -1,7 +1,9 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+
+import { compileMac, type Mac } from '../mac.ts'
 
 /** The keys that sign a destination's deliveries: the current one, and the previous one during an overlap. */
-export type Signer = readonly KeyObject[]
+export type Signer = readonly Mac[]
 
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
@@ -13,7 +15,7 @@ export function compileSigner(secrets: readonly string[]): Signer {
     if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) {
       throw new Error('Cannot read a signing secret: it must be whsec_ and base64')
     }
-    return createSecretKey(text, 'base64')
+    return compileMac('sha256', Buffer.from(text, 'base64'))
   })
 }
 
@@ -24,9 +26,9 @@ export function compileSigner(secrets: readonly string[]): Signer {
 export function sign(signer: Signer, id: string, timestampSeconds: number, body: Buffer): string {
   const head = `${id}.${timestampSeconds}.`
   let list = ''
-  for (const key of signer) {
-    const mac = createHmac('sha256', key).update(head).update(body).digest('base64')
-    list += list === '' ? `v1,${mac}` : ` v1,${mac}`
+  for (const mac of signer) {
+    const text = mac([head, body]).toString('base64')
+    list += list === '' ? `v1,${text}` : ` v1,${text}`
   }
   return list
 }

@@ -1,5 +1,6 @@
-import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { createHash } from 'node:crypto'
 
+import { compileMac, type Mac } from '../mac.ts'
 import type { ConfigOf } from './config.ts'
 import { decodedSlots, sameBytes } from './encoding.ts'
 import { type Check, ConfigFault, type Slot } from './request.ts'
@@ -24,9 +25,10 @@ function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
     )
   }
   const templates = compileTemplates(config)
-  const digests = decodedSlots(slots, config.secretEncoding).map(
-    ([slot, secret]): [Slot, Digest] => [slot, digestWith(config, secret)],
-  )
+  const digests = decodedSlots(slots, config.secretEncoding).map(([slot, secret]): [Slot, Mac] => [
+    slot,
+    digestWith(config, secret),
+  ])
   return (reading) => {
     for (const template of templates) {
       const content = assemble(template, reading)
@@ -42,10 +44,8 @@ function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
   }
 }
 
-type Digest = (content: Content) => Buffer
-
 function matchingSlot(
-  digests: readonly [Slot, Digest][],
+  digests: readonly [Slot, Mac][],
   content: Content,
   candidates: readonly Buffer[],
 ): Slot | undefined {
@@ -56,24 +56,14 @@ function matchingSlot(
   return undefined
 }
 
-function digestWith(config: ConfigOf<'hmac'>, secret: Buffer): Digest {
-  const { algorithm } = config
-  if (config.construction === 'hash') {
-    return (content) => fed(createHash(algorithm), content, secret).digest()
+function digestWith({ algorithm, construction }: ConfigOf<'hmac'>, secret: Buffer): Mac {
+  if (construction !== 'hash') return compileMac(algorithm, secret)
+  return (content) => {
+    const sink = createHash(algorithm)
+    for (const part of content) {
+      if (typeof part === 'string') sink.update(part, 'latin1')
+      else sink.update(part === SECRET ? secret : part)
+    }
+    return sink.digest()
   }
-  const key = createSecretKey(secret)
-  return (content) => fed(createHmac(algorithm, key), content, secret).digest()
-}
-
-interface Sink {
-  update(text: string, encoding: 'latin1'): unknown
-  update(bytes: Buffer): unknown
-}
-
-function fed<S extends Sink>(sink: S, content: Content, secret: Buffer): S {
-  for (const part of content) {
-    if (typeof part === 'string') sink.update(part, 'latin1')
-    else sink.update(part === SECRET ? secret : part)
-  }
-  return sink
 }

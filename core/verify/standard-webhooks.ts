@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, verify as verifySignature } from 'node:crypto'
+import { type KeyObject, verify as verifySignature } from 'node:crypto'
 
+import { compileMac, type Mac } from '../mac.ts'
 import { ed25519Key } from './asymmetric.ts'
 import type { ConfigOf } from './config.ts'
 import { decodeExact, decodeSecret, decodeSecretBase64, sameBytes, slotsBy } from './encoding.ts'
@@ -19,7 +20,7 @@ import { isFresh, parseTimestamp } from './timestamp.ts'
 /** Secret keys sign `v1`, key pairs `v1a`; both over `id.timestamp.body`. (Standard Webhooks 1.0) */
 interface Scheme {
   families: readonly Family[]
-  secrets: readonly (readonly [Slot, KeyObject])[]
+  secrets: readonly (readonly [Slot, Mac])[]
   publicKeys: readonly KeyObject[]
   toleranceSeconds: number
 }
@@ -102,16 +103,14 @@ function familyOf(prefix: string): Family {
   return { id: `${start}id`, timestamp: `${start}timestamp`, signature: `${start}signature` }
 }
 
-function readSecret(
-  secret: string | undefined,
-  encoding: 'base64' | 'utf8' | 'prefixed',
-): KeyObject {
+function readSecret(secret: string | undefined, encoding: 'base64' | 'utf8' | 'prefixed'): Mac {
   const text = secret?.trim() ?? ''
   const hasPrefix = text.startsWith('whsec_')
   if (encoding === 'utf8' || (encoding === 'prefixed' && !hasPrefix)) {
-    return createSecretKey(decodeSecret(text, 'utf8'))
+    return compileMac('sha256', decodeSecret(text, 'utf8'))
   }
-  return createSecretKey(decodeSecret(hasPrefix ? text.slice('whsec_'.length) : text, 'base64'))
+  const bare = hasPrefix ? text.slice('whsec_'.length) : text
+  return compileMac('sha256', decodeSecret(bare, 'base64'))
 }
 
 function readPublicKey(text: string): KeyObject {
@@ -170,8 +169,8 @@ function signatureMatches(scheme: Scheme, reading: Reading): Step {
   const { id, timestamp, request } = reading
   if (id.includes('.')) return 'signature_mismatch'
   const head = `${id}.${timestamp}.`
-  for (const [slot, key] of reading.v1.length === 0 ? [] : scheme.secrets) {
-    const expected = createHmac('sha256', key).update(head, 'latin1').update(request.body).digest()
+  for (const [slot, mac] of reading.v1.length === 0 ? [] : scheme.secrets) {
+    const expected = mac([head, request.body])
     if (!reading.v1.some((candidate) => sameBytes(candidate, expected))) continue
     reading.slot = slot
     return undefined

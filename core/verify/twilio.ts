@@ -1,6 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import querystring from 'node:querystring'
 
+import { compileMac, type Mac } from '../mac.ts'
 import type { ConfigOf } from './config.ts'
 import { decodedSlots, decodeExact, sameBytes, sha256, toBinary } from './encoding.ts'
 import { sortedFields } from './form.ts'
@@ -16,9 +16,9 @@ const SHA1_BYTES = 20
  * the port and the escapes of the query, so four spellings of the URL count. (Twilio: validateRequest)
  */
 export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): Check {
-  const keys = decodedSlots(slots, 'utf8').map(([slot, secret]): [Slot, KeyObject] => [
+  const keys = decodedSlots(slots, 'utf8').map(([slot, secret]): [Slot, Mac] => [
     slot,
-    createSecretKey(secret),
+    compileMac('sha1', secret),
   ])
   return (request) => {
     const value = request.headers['x-twilio-signature']?.trim() ?? ''
@@ -38,14 +38,11 @@ export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): C
 }
 
 function matchingSlot(
-  keys: readonly [Slot, KeyObject][],
+  keys: readonly [Slot, Mac][],
   { url, fields }: { url: string; fields: Buffer },
   signature: Buffer,
 ): Slot | undefined {
-  const match = keys.find(([, key]) =>
-    sameBytes(signature, createHmac('sha1', key).update(url, 'latin1').update(fields).digest()),
-  )
-  return match?.[0]
+  return keys.find(([, mac]) => sameBytes(signature, mac([url, fields])))?.[0]
 }
 
 /** What follows the URL. Undefined when the URL holds a hash that is not the body's, or the form is not readable. */
