@@ -174,6 +174,14 @@ async function classesInUse(db: Db): Promise<Set<number>> {
   return new Set(rows.map((row) => row.class))
 }
 
+let lastDay = Number.NaN
+let lastDayName = ''
+
+/** Of what is written, nearly all is of one day. */
 function dayName(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '')
+  if (day !== lastDay) {
+    lastDay = day
+    lastDayName = new Date(day * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '')
+  }
+  return lastDayName
 }

@@ -153,11 +153,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 function pairsOf(headers: Record<string, string | string[] | undefined>): [string, string][] {
-  return Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    Array.isArray(value)
-      ? value.map((one): [string, string] => [name, one])
-      : [[name, value ?? '']],
-  )
+  const pairs: [string, string][] = []
+  for (const name in headers) {
+    const value = headers[name]
+    if (Array.isArray(value)) for (const one of value) pairs.push([name, one])
+    else pairs.push([name, value ?? ''])
+  }
+  return pairs
 }
 
 /** Which errors of Node and undici mean what. Everything else is `internal`: a fault of ours to look at. */

@@ -33,7 +33,7 @@ export interface DeliverDeps extends AttemptDeps {
   random: () => number
   /** The endpoint said that it is gone for good. */
   disable(destinationId: string): void
-  count(outcome: string, durationMs: number): void
+  count(outcome: DeliveryResult['attempt']['outcome'], durationMs: number): void
 }
 
 /** Makes one attempt and hands its result on to be written. Never throws. Resolves when the endpoint has answered. */

@@ -258,7 +258,7 @@ function openLanes(
     disable: (destinationId) => {
       disable(destinationId).catch((err: unknown) => log.error({ err }, 'Cannot disable'))
     },
-    count: (outcome, durationMs) => deps.metrics.attempts.observe({ outcome }, durationMs / 1_000),
+    count: (outcome, durationMs) => deps.metrics.attempts[outcome].observe(durationMs / 1_000),
   }
   const move = async (lane: LaneKey, from: number): Promise<void> => {
     for (let hasMore = true; hasMore;) {
