@@ -51,15 +51,19 @@ export function readSelector(selector: CompiledSelector, from: Selectable): stri
  */
 export function dedupeKey(values: readonly (string | undefined)[]): Buffer | undefined {
   if (values.length === 0) return undefined
-  const parts: Buffer[] = []
+  let bytes = 0
   for (const value of values) {
     if (value === undefined) return undefined
-    const bytes = Buffer.from(value)
-    const length = Buffer.allocUnsafe(4)
-    length.writeUInt32BE(bytes.length)
-    parts.push(length, bytes)
+    bytes += 4 + Buffer.byteLength(value)
   }
-  return hash('sha256', Buffer.concat(parts), 'buffer')
+  const joined = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const value of values) {
+    const length = joined.write(value ?? '', at + 4)
+    joined.writeUInt32BE(length, at)
+    at += 4 + length
+  }
+  return hash('sha256', joined, 'buffer')
 }
 
 function parse(text: string): CompiledSelector | undefined {

@@ -15,14 +15,18 @@ export class BodyReader {
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let bytes = 0
+      let isSettled = false
+      // Its listeners stay, and hear nothing any more: taking them off costs as much as putting them on.
       const settle = (body: Body): void => {
+        if (isSettled) return
+        isSettled = true
         this.#reading -= bytes
-        request.off('data', take).off('end', end).off('close', close)
         // Not destroyed: the answer still has to go out on this socket.
         if (body.kind !== 'read') request.pause()
         resolve(body)
       }
       const take = (chunk: Buffer): void => {
+        if (isSettled) return
         bytes += chunk.length
         this.#reading += chunk.length
         chunks.push(chunk)

@@ -88,7 +88,8 @@ async function passChecks(
   if (hasNul(body)) return refusal('UNSUPPORTED_BODY', 'The body contains NUL bytes')
 
   const signed = signedOf(deps, request, body)
-  const challenge = await deps.handshakes.before(source, signed)
+  const asked = deps.handshakes.before(source, signed)
+  const challenge = asked && (await asked)
   if (challenge !== undefined) return challenge
   if (!isAllowed) return notAllowed(source)
   return await verified(deps, passing, signed)
@@ -101,7 +102,8 @@ async function verified(
 ): Promise<Answer> {
   const { source, request } = passing
   const startedAt = performance.now()
-  const verdict = await verdictOf(deps, source, signed)
+  const judged = verdictOf(deps, source, signed)
+  const verdict = judged instanceof Promise ? await judged : judged
   const verifiedAt = performance.now()
   const received: Received = { source, request, body: signed.body, startedAt, verifiedAt }
   if (verdict.kind !== 'valid') {
@@ -110,7 +112,8 @@ async function verified(
     return refusal('UNAUTHORIZED', 'Signature verification failed')
   }
   deps.secretUsage.note(source, verdict.slot)
-  const challenge = await deps.handshakes.after(source, signed, verdict.slot)
+  const asked = deps.handshakes.after(source, signed, verdict.slot)
+  const challenge = asked && (await asked)
   return challenge ?? (await acceptEvent(deps, received))
 }
 

@@ -47,25 +47,25 @@ export class Handshakes {
     return source.handshake !== undefined && ['GET', 'POST', 'OPTIONS'].includes(method)
   }
 
-  /** A challenge that comes unsigned; undefined when the request is none. */
-  async before(source: IngestSource, signed: SignedRequest): Promise<Answer | undefined> {
+  /** A challenge that comes unsigned; undefined when the request is none. A promise only where one may come. */
+  before(source: IngestSource, signed: SignedRequest): Promise<Answer | undefined> | undefined {
     const { handshake, config } = source
     if (handshake === undefined || config === undefined) return undefined
     const secrets = this.#secretsOf(source)
-    return await this.#act(source, handshakeBefore(handshake, signed, config, secrets))
+    return this.#act(source, handshakeBefore(handshake, signed, config, secrets))
   }
 
   /** A challenge inside a request that `verifiedBy` verified; undefined when the request is an event. */
-  async after(
+  after(
     source: IngestSource,
     signed: SignedRequest,
     verifiedBy: Slot | null,
-  ): Promise<Answer | undefined> {
+  ): Promise<Answer | undefined> | undefined {
     const { handshake, config } = source
     if (handshake === undefined || config === undefined) return undefined
     const secrets = this.#secretsOf(source)
     const known = verifiedBy === null ? secrets : { ...secrets, verifiedBy }
-    return await this.#act(source, handshakeAfter(handshake, signed, config, known))
+    return this.#act(source, handshakeAfter(handshake, signed, config, known))
   }
 
   /** Some challenges show a secret: after the overlap the previous one is no longer good for them either. */

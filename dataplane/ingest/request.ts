@@ -34,14 +34,19 @@ export function readRequest(raw: IncomingMessage, target: string, remoteIp: stri
   }
 }
 
-/** Node joins repeated headers except Set-Cookie, which no request carries. */
-function joinedHeaders(headers: IncomingMessage['headers']): Record<string, string | undefined> {
-  const joined: Record<string, string | undefined> = {}
-  for (const name in headers) {
-    const value = headers[name]
-    joined[name] = Array.isArray(value) ? value.join(', ') : value
-  }
-  return joined
+/** Node joins repeated headers except Set-Cookie, which hardly a request carries: the others' are taken as they are. */
+function joinedHeaders(headers: IncomingMessage['headers']): IngestRequest['headers'] {
+  if (areJoined(headers)) return headers
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  )
+}
+
+function areJoined(headers: IncomingMessage['headers']): headers is Record<string, string> {
+  return headers['set-cookie'] === undefined
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

@@ -24,9 +24,10 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
     // What arrives on an open connection while the process stops is still taken; its answer closes the connection.
     return503OnClosing: false,
   })
-  // Bodies are read by us: the limit is the source's, and no byte may change.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  // Bodies are read by us: the limit is the source's, and no byte may change. So to fastify no method has one.
+  for (const method of app.supportedMethods) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  }
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     send(reply, await handle(deps, request.raw, { target: request.originalUrl, ip: request.ip }))
   app.all('/', answer)

@@ -91,9 +91,11 @@ export function openBatchStore(
 ): (events: readonly CountedEvent[], nowMs: number) => Promise<BatchResult[]> {
   const write = async (events: readonly CountedEvent[], nowMs: number): Promise<BatchResult[]> => {
     if (events.every((event) => event.quota === null)) {
-      const stored = await storeEvents(deps.pool, events, { nowMs })
+      const duplicates = await storeEvents(deps.pool, events, { nowMs })
       return events.map((event) =>
-        stored.has(uuidOfBytes(event.id)) ? { kind: 'stored', event } : { kind: 'duplicate' },
+        duplicates.size > 0 && duplicates.has(uuidOfBytes(event.id))
+          ? { kind: 'duplicate' }
+          : { kind: 'stored', event },
       )
     }
     return await storeCappedEvents(deps.pool, events.map(withQuota), nowMs)

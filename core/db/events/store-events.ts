@@ -1,6 +1,5 @@
 import type pg from 'pg'
 
-import { uuidOfBytes } from '../../ids.ts'
 import {
   boolArray,
   byteaArray,
@@ -95,7 +94,8 @@ const STORE_EVENTS = `
     select $29::timestamptz, project_id, source_id, status, rejection_reason, count(*) from accepted
     group by project_id, source_id, status, rejection_reason
   )
-  select event_id from claimed`
+  select id from input
+  where key is not null and not $30::bool and (id in (select event_id from claimed)) is not true`
 
 export interface StoreOptions {
   nowMs: number
@@ -104,43 +104,38 @@ export interface StoreOptions {
 }
 
 /**
- * Stores the events with their deliveries, dedupe keys, usage and statistics. Returns the ids of those that were stored: an
- * event with a dedupe key that is missing there is a duplicate. Throws what PostgreSQL threw, having stored nothing.
+ * Stores the events with their deliveries, dedupe keys, usage and statistics. Returns the ids of those that were not,
+ * being duplicates. Throws what PostgreSQL threw, having stored nothing.
  */
 export async function storeEvents(
   pool: pg.Pool | pg.ClientBase,
   events: readonly NewEvent[],
   at: StoreOptions,
 ): Promise<ReadonlySet<string>> {
-  const deliveries = events.flatMap((event) =>
-    event.deliveries.map((delivery) => ({
-      ...delivery,
-      eventId: event.id,
-      leaseUntilMs: event.leaseUntilMs,
-    })),
-  )
-  const { rows } = await pool.query<{ event_id: string }>({
+  const { rows } = await pool.query<{ id: string }>({
     name: 'store_events',
     text: STORE_EVENTS,
     values: [
       ...eventColumns(events),
-      uuidBytesArray(deliveries.map((delivery) => delivery.id)),
-      uuidBytesArray(deliveries.map((delivery) => delivery.eventId)),
-      uuidArray(deliveries.map((delivery) => delivery.connectionId)),
-      uuidArray(deliveries.map((delivery) => delivery.destinationId)),
-      timeArray(deliveries.map((delivery) => delivery.leaseUntilMs)),
-      int2Array(deliveries.map((delivery) => delivery.maxAttempts)),
+      ...deliveryColumns(events),
       new Date(at.nowMs),
       at.isClaimed ?? false,
     ],
   })
-  const claimed = new Set(rows.map((row) => row.event_id))
-  return new Set(
-    events.flatMap((event) => {
-      const id = uuidOfBytes(event.id)
-      return event.dedupeKey === null || claimed.has(id) ? [id] : []
-    }),
-  )
+  return new Set(rows.map((row) => row.id))
+}
+
+function deliveryColumns(events: readonly NewEvent[]): Buffer[] {
+  const deliveries = events.flatMap((event) => event.deliveries)
+  const eventOf = events.flatMap((event) => event.deliveries.map(() => event))
+  return [
+    uuidBytesArray(deliveries.map((delivery) => delivery.id)),
+    uuidBytesArray(eventOf.map((event) => event.id)),
+    uuidArray(deliveries.map((delivery) => delivery.connectionId)),
+    uuidArray(deliveries.map((delivery) => delivery.destinationId)),
+    timeArray(eventOf.map((event) => event.leaseUntilMs)),
+    int2Array(deliveries.map((delivery) => delivery.maxAttempts)),
+  ]
 }
 
 function eventColumns(events: readonly NewEvent[]): Buffer[] {
