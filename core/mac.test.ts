@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 import { compileMac } from './mac.ts'
 
-const ALGORITHMS = ['sha1', 'sha256', 'sha384', 'sha512'] as const
+const ALGORITHMS = ['sha1', 'sha256', 'sha512'] as const
 
 const part = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),

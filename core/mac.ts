@@ -4,8 +4,10 @@ import { createHmac, hash } from 'node:crypto'
 export type Mac = (parts: readonly (string | Buffer)[]) => Buffer
 
 /** Bytes that the hash takes at a time. */
-const BLOCK_BYTES = { sha1: 64, sha256: 64, sha384: 128, sha512: 128 } as const
-const DIGEST_BYTES = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 } as const
+const BLOCK_BYTES = { sha1: 64, sha256: 64, sha512: 128 } as const
+
+/** Bytes that come of it. */
+export const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 } as const
 
 /** What is longer is not put together first: hashing it takes so long that nothing else matters. */
 const PARTS_BYTES_MAX = 64 * 1024
@@ -14,8 +16,8 @@ const PARTS_BYTES_MAX = 64 * 1024
 const joined = Buffer.alloc(128 + PARTS_BYTES_MAX)
 
 /**
- * HMAC (RFC 2104) for a key that is used thousands of times a second. Its two hashes are made by one call each: the
- * objects of `createHmac` cost 5 to 20 us an event more, which is mostly what they leave for the garbage collector.
+ * HMAC (RFC 2104) for a key that is used thousands of times a second. Its two hashes are made by one call each: with the
+ * object that `createHmac` makes for each message, ingest takes 3 to 21 us more a request (five runs each, in turns).
  */
 export function compileMac(algorithm: keyof typeof BLOCK_BYTES, key: Buffer): Mac {
   const block = BLOCK_BYTES[algorithm]

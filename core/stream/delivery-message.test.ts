@@ -69,6 +69,19 @@ test('unpackDeliveries() reads a message of the version before: one delivery tha
   expect(rest).toEqual([])
 })
 
+test.for([
+  'no list',
+  [['name', 'value'], ['name']],
+  [['name', 'value', 'more']],
+  [['name', 1]],
+  [{ 0: 'name', 1: 'value', length: 2 }],
+])('unpackDeliveries() refuses the headers %j', (headers) => {
+  const event = encodeEvent({ ...EVENT, headers: JSON.stringify(headers) }, Buffer.from('{}'))
+  expect(() => unpackDeliveries(packDeliveries([encodeDelivery(event, DELIVERY)]))).toThrow(
+    'headers',
+  )
+})
+
 test('unpackDeliveries() refuses what is not a message, or not all of one', () => {
   expect(() => unpackDeliveries(Buffer.from('\0\0\0\x02{}'))).toThrow('event')
   const event = encodeEvent({ ...EVENT, headers: '[]' }, Buffer.from('body'))

@@ -102,7 +102,7 @@ function decodeFormer(message: Buffer): DeliveryMessage {
   return { ...metaIn(message, 4, bodyAt), body: message.subarray(bodyAt) }
 }
 
-/** Checked by hand: by one schema a header they cost as much as all the rest. */
+/** Checked by hand: a schema makes each pair anew, of some ten headers a message. */
 function areHeaders(given: unknown): boolean {
   return Array.isArray(given) && given.every(isHeader)
 }

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 
-import { compileMac, type Mac } from '../mac.ts'
+import { compileMac, DIGEST_BYTES, type Mac } from '../mac.ts'
 import type { ConfigOf } from './config.ts'
 import { decodedSlots, sameBytes } from './encoding.ts'
 import { type Check, ConfigFault, type Slot } from './request.ts'
 import type { SecretSlots } from './secrets.ts'
 import { compileSigned, type Match } from './signed.ts'
 import { assemble, compileTemplates, type Content, SECRET } from './template.ts'
-
-const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 } as const
 
 /** A keyed MAC, or the plain hash of HubSpot's old schemes, over a template. Throws a ConfigFault. */
 export function compileHmac(config: ConfigOf<'hmac'>, slots: SecretSlots): Check {

@@ -34,7 +34,7 @@ export function readRequest(raw: IncomingMessage, target: string, remoteIp: stri
   }
 }
 
-/** Node joins repeated headers except Set-Cookie, which hardly a request carries: the others' are taken as they are. */
+/** Node joins repeated headers except Set-Cookie, which no webhook carries: without one they are taken as they are. */
 function joinedHeaders(headers: IncomingMessage['headers']): IngestRequest['headers'] {
   if (areJoined(headers)) return headers
   return Object.fromEntries(

@@ -91,6 +91,7 @@ export function openBatchStore(
 ): (events: readonly CountedEvent[], nowMs: number) => Promise<BatchResult[]> {
   const write = async (events: readonly CountedEvent[], nowMs: number): Promise<BatchResult[]> => {
     if (events.every((event) => event.quota === null)) {
+      // Nearly always there are none, and no id is written out to be looked for.
       const duplicates = await storeEvents(deps.pool, events, { nowMs })
       return events.map((event) =>
         duplicates.size > 0 && duplicates.has(uuidOfBytes(event.id))

@@ -1,10 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
+import type { DeliveryResult } from '../../core/db/deliveries/record-results.ts'
 import type { Memory } from './memory.ts'
 
 export interface WorkerMetrics {
   /** In seconds. */
-  attempts: Record<'succeeded' | 'failed' | 'busy', Histogram.Internal<'outcome'>>
+  attempts: Record<DeliveryResult['attempt']['outcome'], Histogram.Internal<'outcome'>>
   partitions: Gauge
   handovers: Counter
   /** From now on tells what the worker holds in memory. */
@@ -23,7 +24,7 @@ export function openMetrics(registry: Registry): WorkerMetrics {
     registers: [registry],
   })
   return {
-    // Asked for once: looking one up costs as much as counting.
+    // Looked up once, not for each attempt.
     attempts: {
       succeeded: attempts.labels('succeeded'),
       failed: attempts.labels('failed'),
