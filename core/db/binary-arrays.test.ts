@@ -8,8 +8,8 @@ import { timeArray, uuidArray } from './binary-arrays.ts'
 const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 
-test('timeArray() writes microseconds since 2000, whatever lies before or after', () => {
-  const ms = fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 })
+test('timeArray() writes microseconds since 2000, before it too, as far as a number counts them exactly', () => {
+  const ms = fc.integer({ min: Date.parse('1715-01-01'), max: Date.parse('2255-01-01') })
   fc.assert(
     fc.property(ms, fc.integer({ max: 999, min: 0 }), (whole, thousandths) => {
       const at = whole + thousandths / 1_000

@@ -59,7 +59,7 @@ export const float4Array = fixed<number>(OID.float4, 4, (buffer, value, at) => {
   buffer.writeFloatBE(value, at)
 })
 
-/** From milliseconds since the epoch, which may have a fraction. */
+/** From milliseconds since the epoch, which may have a fraction: exact to the microsecond from 1715 to 2255. */
 export const timeArray = fixed<number>(OID.timestamptz, 8, (buffer, ms, at) => {
   const us = Math.round(ms * 1000) - EPOCH_US
   const high = Math.floor(us / HALF)
