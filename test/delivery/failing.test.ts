@@ -138,6 +138,7 @@ test('failing: an endpoint that asks for time with 429 is busy, for however long
     await relay.advance(24 * HOUR_MS)
     await eventually(() => expect(busy.endpoint.arrivals.length).toBeGreaterThan(before))
     await eventually(async () => {
+      await foldDeliveries(relay.db)
       await judge()
       const run = await relay.db
         .selectFrom('destination_failure')

@@ -14,7 +14,7 @@ import { newId } from '../../core/ids.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/failing.ts'
 import type { Answer } from '../call-api.ts'
 import { noticesOf } from '../notices.ts'
-import { uuid } from '../seed.ts'
+import { seedDelivery, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 type Resource = Answer['body']
@@ -255,6 +255,26 @@ test('judging changes nothing that ingest and workers keep, but for a destinatio
   await note(destination, failed(1), failed(5 * 1440 + 1))
   await judge()
   expect(await changes()).toBe(before + 1)
+})
+
+test('a run of a busy destination is not judged, though a fold that came in between has noted it', async () => {
+  const destination = await makeDestination()
+  await note(destination, failed(-5 * 1440), failed(0))
+  const isListed = async (): Promise<boolean> =>
+    (await listRuns(world.db, { afterId: undefined, limit: 1_000 })).some(
+      ({ destinationId }) => destinationId === uuid('dst', destination.id),
+    )
+  expect(await isListed()).toBe(true)
+  await seedDelivery(world, {
+    eventId: null,
+    connectionId: null,
+    sourceId: null,
+    destinationId: destination.id,
+    status: 'throttled',
+    nextAt: new Date(world.clock.now()),
+    lastResponseStatus: 429,
+  })
+  expect(await isListed()).toBe(false)
 })
 
 test('a destination that succeeds while it is judged stays in service', async () => {

@@ -50,23 +50,26 @@ export const noteFailures = sql`
     last_failure_at = greatest(f.last_failure_at, excluded.last_failure_at),
     last_success_at = greatest(f.last_success_at, excluded.last_success_at)`
 
-/**
- * Ends the run of each destination that has a delivery waiting because it was too busy for it: one that asks for time
- * does not fail every attempt. Rows that others hold are left to the next time.
- */
+/** Of destination `d`: a delivery waits because it was too busy for it. One that asks for time does not fail. */
+const isBusy = sql<boolean>`exists (
+  select from delivery_waiting w
+  where w.project_id = d.project_id and w.response_status = any(${[...BUSY_STATUSES]}::int2[])
+    and w.destination_id = d.id)`
+
+/** Ends the runs of destinations that are busy. Rows that others hold are left to the next time. */
 export async function endBusyRuns(db: Db): Promise<void> {
   await sql`
     update destination_failure set failing_since = null, last_failure_at = null
     where destination_id in (
       select f.destination_id from destination_failure f join destination d on d.id = f.destination_id
-      where f.failing_since is not null and exists (
-        select from delivery_waiting w
-        where w.project_id = d.project_id and w.response_status = any(${[...BUSY_STATUSES]}::int2[])
-          and w.destination_id = f.destination_id)
+      where f.failing_since is not null and ${isBusy}
       for update of f skip locked)`.execute(db)
 }
 
-/** Runs of destinations that are enabled, in the order of the destinations' ids. */
+/**
+ * Runs of destinations that are enabled and not busy, in the order of the destinations' ids. A fold may have noted a run
+ * of a busy one since `endBusyRuns`, of days at once when it has been away for as long.
+ */
 export async function listRuns(
   db: Db,
   { afterId, limit }: { afterId: string | undefined; limit: number },
@@ -78,6 +81,7 @@ export async function listRuns(
     .select(['f.told_since', 'f.told_percent', 'd.organisation_id', 'd.project_id', 'd.name'])
     .where('d.is_enabled', '=', true)
     .where('f.failing_since', 'is not', null)
+    .where(sql<boolean>`not ${isBusy}`)
   if (afterId !== undefined) query = query.where('f.destination_id', '>', afterId)
   const rows = await query.orderBy('f.destination_id').limit(limit).execute()
   return rows.map((row) => {
