@@ -67,3 +67,23 @@ test('drain() waits for what is queued', async () => {
   await batcher.drain()
   expect(batches).toEqual([[1]])
 })
+
+test('what comes while a batch is written waits for others as long as a first batch does', async () => {
+  const batches: number[][] = []
+  const started = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  const batcher = new Batcher<number, true>({ ...OPTIONS, windowMs: 200 }, async (items) => {
+    batches.push(items)
+    started.resolve()
+    await mayEnd.promise
+    return items.map(() => true)
+  })
+  const first = batcher.add(1)
+  await started.promise
+  const second = batcher.add(2)
+  mayEnd.resolve()
+  await first
+  await new Promise((resolve) => setImmediate(resolve))
+  await Promise.all([second, batcher.add(3)])
+  expect(batches).toEqual([[1], [2, 3]])
+})

@@ -8,7 +8,7 @@ export interface BatcherOptions {
   bytesMax: number
   /** Writes under way at once. More make smaller batches, hence more work for PostgreSQL. */
   lanes: number
-  /** How long a first item waits for others. */
+  /** How long the first item of a batch waits for others. With 0 only one that finds all lanes free waits, for a turn. */
   windowMs: number
   /** Items and bytes waiting for a lane; past that `add` throws `Overloaded`. */
   queueMax: number
@@ -36,6 +36,8 @@ export class Batcher<T, R extends object | true> {
   readonly #options: BatcherOptions
   readonly #queue: Waiter<T, R>[] = []
   #queuedBytes = 0
+  /** Since when its first item waits. */
+  #queuedAt = 0
   #busyLanes = 0
 
   constructor(options: BatcherOptions, write: (items: T[]) => Promise<R[]>) {
@@ -53,6 +55,7 @@ export class Batcher<T, R extends object | true> {
     if (this.#queue.length >= queueMax || this.#queuedBytes + bytes > queueBytesMax) {
       return Promise.reject(new Overloaded('Too many items wait to be written'))
     }
+    if (this.#queue.length === 0) this.#queuedAt = performance.now()
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, bytes, resolve, reject })
       this.#queuedBytes += bytes
@@ -68,10 +71,19 @@ export class Batcher<T, R extends object | true> {
   async #run(): Promise<void> {
     this.#busyLanes++
     // The rest of this turn of the loop may bring more items: they join this batch instead of waiting for the next.
-    if (this.#options.windowMs === 0) await nextTurn()
-    else await sleep(this.#options.windowMs)
-    while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch())
+    await nextTurn()
+    while (this.#queue.length > 0) {
+      if (this.#restMs > 0) await sleep(this.#restMs)
+      await this.#writeBatch(this.#takeBatch())
+    }
     this.#busyLanes--
+  }
+
+  /** Of the window. */
+  get #restMs(): number {
+    const { windowMs, itemsMax } = this.#options
+    if (windowMs === 0 || this.#queue.length >= itemsMax) return 0
+    return this.#queuedAt + windowMs - performance.now()
   }
 
   async #writeBatch(batch: Waiter<T, R>[]): Promise<void> {
