@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 import { readSettings } from '../core/config.ts'
 import { chooseAddresses } from './addresses.ts'
-import { freePort, isFree } from './ports.ts'
+import { freePort, freePorts, isFree } from './ports.ts'
 
 test.for(['127.0.0.1', '0.0.0.0', '::'])(
   'chooseAddresses() names the variable whose port a program uses on %s',
@@ -38,4 +38,10 @@ test('chooseAddresses() refuses one port for both', async () => {
   const port = String(await freePort())
   const settings = readSettings({ API_PORT: port, INGEST_PORT: port })
   await expect(chooseAddresses(settings, false)).rejects.toThrow('are both')
+})
+
+test('freePorts() finds ports of their own, none of which an outgoing connection may take meanwhile', async () => {
+  const ports = await freePorts(20)
+  expect(new Set(ports).size).toBe(20)
+  expect(Math.max(...ports)).toBeLessThan(32_768)
 })

@@ -1,5 +1,15 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
+
+/**
+ * Below those that Linux gives to outgoing connections, from 32,768 on: such a connection could take the port before its
+ * server listens, or while it is being restarted.
+ */
+const FIRST = 15_000
+const END = 32_768
+
+const TRIES_MAX = 1_000
 
 /** A port that nothing listens on now. */
 export async function freePort(): Promise<number> {
@@ -7,14 +17,15 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** So many of them, each another. */
+/** So many of them, each another. Throws when hardly any is free. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map(portOf)
-  for (const server of servers) server.close()
-  await Promise.all(servers.map((server) => once(server, 'close')))
-  return ports
+  const ports = new Set<number>()
+  for (let tries = 0; ports.size < count; tries++) {
+    if (tries === TRIES_MAX) throw new Error('Cannot find a free port')
+    const port = randomInt(FIRST, END)
+    if (await isFree(port)) ports.add(port)
+  }
+  return [...ports]
 }
 
 /** Whether a server could listen on the port, on `host` or, without one, on every address. */
@@ -29,10 +40,4 @@ export async function isFree(port: number, host?: string): Promise<boolean> {
     await once(server, 'close')
   }
   return free
-}
-
-function portOf(server: Server): number {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('Cannot find a free port')
-  return address.port
 }
