@@ -89,11 +89,11 @@ export class Batcher<T, R extends object | true> {
   async #writeBatch(batch: Waiter<T, R>[]): Promise<void> {
     try {
       const results = await this.#write(batch.map((waiter) => waiter.item))
-      for (const [index, { resolve, reject }] of batch.entries()) {
+      batch.forEach(({ resolve, reject }, index) => {
         const result = results[index]
         if (result === undefined) reject(new Error('The write answered too few items'))
         else resolve(result)
-      }
+      })
     } catch (error) {
       for (const waiter of batch) waiter.reject(error)
     }

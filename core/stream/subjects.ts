@@ -62,7 +62,10 @@ export function partitionOf(
   return home - (home % PARTITION_SPREAD) + (tailOf(destinationId) % PARTITION_SPREAD)
 }
 
-/** The last bytes of a UUIDv7 are random, hence evenly spread. */
+/**
+ * The last byte of a UUIDv7 is random, hence evenly spread over what divides 256. A remainder of more than 31 bits would
+ * be kept as a floating-point number, for which V8 drops the code that dispatches again and again.
+ */
 function tailOf(id: string): number {
-  return bytesOfUuid(id).readUInt32BE(12)
+  return bytesOfUuid(id).readUInt8(15)
 }

@@ -30,9 +30,9 @@ export function dispatch(
     },
     event.raw,
   )
-  for (const [index, delivery] of event.deliveries.entries()) {
+  event.deliveries.forEach((delivery, index) => {
     const target = targets[index]
-    if (target === undefined) continue
+    if (target === undefined) return
     const message = encodeDelivery(encoded, {
       id: uuidOfBytes(delivery.id),
       connectionId: delivery.connectionId,
@@ -42,5 +42,5 @@ export function dispatch(
       leaseUntilMs: event.leaseUntilMs,
     })
     publisher.publish(deliverySubject(target.partition), message)
-  }
+  })
 }

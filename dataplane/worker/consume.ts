@@ -157,10 +157,10 @@ export class Consumption {
     const answers = answersOf(message, deliveries.length)
     const bytes = Math.ceil(message.data.length / deliveries.length)
     const { redelivered } = message
-    for (const [index, decoded] of deliveries.entries()) {
+    deliveries.forEach((decoded, index) => {
       const answer = answers[index]
       if (answer) this.#takeOne({ answer, redelivered, bytes, decoded, hold })
-    }
+    })
   }
 
   /**

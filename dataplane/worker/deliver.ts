@@ -56,10 +56,8 @@ export async function deliver(
   await marked
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
-  const result = {
-    ...resultOf(work, plan, { ...made, outcome: outcomeOf(plan) }),
-    claimedBy: deps.workerName,
-  }
+  const attempt = { ...made, outcome: outcomeOf(plan) }
+  const result = resultOf(work, plan, { attempt, claimedBy: deps.workerName })
   void record(deps, work, result)
   if (plan?.kind === 'gone') deps.disable(destination.id)
   return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
@@ -126,8 +124,8 @@ function outcomeOf(plan: RetryPlan | undefined): DeliveryResult['attempt']['outc
 function resultOf(
   work: Work,
   plan: RetryPlan | undefined,
-  attempt: DeliveryResult['attempt'],
-): Omit<DeliveryResult, 'claimedBy'> {
+  { attempt, claimedBy }: Pick<DeliveryResult, 'attempt' | 'claimedBy'>,
+): DeliveryResult {
   const isBusy = plan?.kind === 'busy'
   return {
     class: work.class,
@@ -147,6 +145,7 @@ function resultOf(
       : (work.throttledAtMs ?? (isBusy ? attempt.startedAtMs : null)),
     nextAtMs: plan?.kind === 'retry' || plan?.kind === 'busy' ? plan.atMs : null,
     isWaiting: work.isWaiting,
+    claimedBy,
     attempt,
   }
 }

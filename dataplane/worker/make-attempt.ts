@@ -5,7 +5,7 @@ import { sign } from '../../core/delivery/signature.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { errorCodeOf, sendAttempt, type AttemptResponse } from './attempt.ts'
-import type { Destination } from './destinations.ts'
+import type { ClientCredentials, Destination } from './destinations.ts'
 import type { GuardedDispatcher } from './dispatcher.ts'
 
 export interface AttemptDeps {
@@ -71,30 +71,38 @@ interface Sending {
   signature: string
 }
 
-async function respond(deps: AttemptDeps, sending: Sending): Promise<AttemptResponse> {
-  const { outgoing, destination } = sending
-  if (destination.isBlocked) return notSent('address_blocked')
-  let own = destination.headers
-  if (destination.oauth2 !== null) {
-    try {
-      const token = await deps.tokens.get(destination.oauth2)
-      own = [['authorization', `Bearer ${token}`], ...own]
-    } catch (error) {
-      return notSent(errorCodeOf(error))
-    }
+function respond(deps: AttemptDeps, sending: Sending): Promise<AttemptResponse> {
+  const { isBlocked, oauth2, headers } = sending.destination
+  if (isBlocked) return Promise.resolve(notSent('address_blocked'))
+  return oauth2 === null ? send(deps, sending, headers) : sendWithToken(deps, sending, oauth2)
+}
+
+async function sendWithToken(
+  deps: AttemptDeps,
+  sending: Sending,
+  oauth2: ClientCredentials,
+): Promise<AttemptResponse> {
+  let token
+  try {
+    token = await deps.tokens.get(oauth2)
+  } catch (error) {
+    return notSent(errorCodeOf(error))
   }
-  const response = await sendAttempt(deps.dispatcher, {
-    origin: destination.origin,
-    path: destination.path,
-    method: destination.method,
-    headers: headersOf(sending, own),
-    body: outgoing.body,
-    timeoutMs: destination.timeoutMs,
-  })
-  if (response.status === 401 && destination.oauth2 !== null) {
-    deps.tokens.forget(destination.oauth2)
-  }
+  const own: [string, string] = ['authorization', `Bearer ${token}`]
+  const response = await send(deps, sending, [own, ...sending.destination.headers])
+  if (response.status === 401) deps.tokens.forget(oauth2)
   return response
+}
+
+function send(
+  { dispatcher }: AttemptDeps,
+  sending: Sending,
+  own: readonly [string, string][],
+): Promise<AttemptResponse> {
+  const { origin, path, method, timeoutMs } = sending.destination
+  const { body } = sending.outgoing
+  const headers = headersOf(sending, own)
+  return sendAttempt(dispatcher, { origin, path, method, headers, body, timeoutMs })
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
@@ -106,18 +114,13 @@ function headersOf(sending: Sending, own: readonly [string, string][]): string[]
     connectionId: outgoing.connectionId === null ? null : encodeId('con', outgoing.connectionId),
     attempt: outgoing.attemptNumber + 1,
     attemptTrigger: outgoing.attemptTrigger,
-    sourceName: sourceName === null ? null : headerText(sourceName),
+    sourceName,
     verifiedWith,
     remoteIp: remoteIp === '' ? null : remoteIp,
     timestampSeconds: Math.floor(startedAtMs / 1_000),
     signature,
   }
   return deliveryHeaders(headers, facts, own)
-}
-
-/** A header carries ASCII: a source's name outside of it travels percent-encoded. */
-function headerText(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text)
 }
 
 function signatureOf(outgoing: Outgoing, destination: Destination, nowMs: number): string {

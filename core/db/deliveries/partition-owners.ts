@@ -141,15 +141,14 @@ export function holdsOf(rows: readonly { hold: Hold | null }[]): {
   slots: Buffer
   slotOf: number[]
 } {
-  const known = new Map<string, number>()
+  const known = new Map<Hold, number>()
   const holds: Hold[] = []
   const slotOf = rows.map(({ hold }) => {
     if (hold === null) return 0
-    const key = `${hold.partition} ${hold.epoch}`
-    let slot = known.get(key)
+    let slot = known.get(hold)
     if (slot === undefined) {
       slot = holds.push(hold)
-      known.set(key, slot)
+      known.set(hold, slot)
     }
     return slot
   })

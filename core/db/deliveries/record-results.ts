@@ -205,9 +205,10 @@ async function recordIn(
     ],
   })
   const flags = rows[0]?.flags ?? []
-  for (const [index, { deliveryId }] of results.entries()) {
+  if (!flags.includes(false)) return
+  results.forEach(({ deliveryId }, index) => {
     if (flags[(slotOf[index] ?? 0) - 1] === false) lost.add(deliveryId)
-  }
+  })
 }
 
 function attemptColumns(attempts: readonly AttemptRecord[]): Buffer[] {

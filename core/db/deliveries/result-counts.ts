@@ -122,22 +122,41 @@ interface Tally {
   latencies: number[]
 }
 
+/** One for each minute, source, connection and destination. */
 function talliesOf(results: readonly CountedResult[]): Tally[] {
   const tallies = new Map<string, Tally>()
+  let last: Tally | undefined
   for (const result of results) {
-    const { projectId, sourceId, destinationId, connectionId } = result
+    const { sourceId, connectionId } = result
     if (sourceId === null || connectionId === null) continue
     const atMs = minuteOf(result)
-    const key = `${atMs} ${sourceId} ${connectionId} ${destinationId}`
-    let tally = tallies.get(key)
-    if (tally === undefined) {
-      const counts = { succeeded: 0, failed: 0, throttled: 0, attempts: 0, retried: 0 }
-      tally = { atMs, projectId, sourceId, destinationId, connectionId, ...counts, latencies: [] }
-      tallies.set(key, tally)
+    // Mostly the one before it: to put a key together and look for it costs more than all that is counted.
+    if (last === undefined || !isOf(last, atMs, result)) {
+      const key = `${atMs} ${sourceId} ${connectionId} ${result.destinationId}`
+      last = tallies.get(key) ?? newTally(atMs, { ...result, sourceId, connectionId })
+      tallies.set(key, last)
     }
-    count(tally, result)
+    count(last, result)
   }
   return [...tallies.values()]
+}
+
+function isOf(tally: Tally, atMs: number, result: CountedResult): boolean {
+  return (
+    tally.atMs === atMs &&
+    tally.destinationId === result.destinationId &&
+    tally.connectionId === result.connectionId &&
+    tally.sourceId === result.sourceId
+  )
+}
+
+function newTally(
+  atMs: number,
+  of: Pick<Tally, 'projectId' | 'sourceId' | 'destinationId' | 'connectionId'>,
+): Tally {
+  const { projectId, sourceId, destinationId, connectionId } = of
+  const counts = { succeeded: 0, failed: 0, throttled: 0, attempts: 0, retried: 0 }
+  return { atMs, projectId, sourceId, destinationId, connectionId, ...counts, latencies: [] }
 }
 
 function count(tally: Tally, result: CountedResult): void {
