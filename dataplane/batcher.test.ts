@@ -87,3 +87,10 @@ test('what comes while a batch is written waits for others as long as a first ba
   await Promise.all([second, batcher.add(3)])
   expect(batches).toEqual([[1], [2, 3]])
 })
+
+test('a lane that waited while another took all of the queue writes nothing', async () => {
+  const { batches, batcher } = recording({ windowMs: 20, lanes: 2 })
+  await Promise.all([batcher.add(1), batcher.add(2)])
+  await batcher.drain()
+  expect(batches).toEqual([[1, 2]])
+})

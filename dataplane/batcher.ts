@@ -73,14 +73,15 @@ export class Batcher<T, R extends object | true> {
     // The rest of this turn of the loop may bring more items: they join this batch instead of waiting for the next.
     await nextTurn()
     while (this.#queue.length > 0) {
-      if (this.#restMs > 0) await sleep(this.#restMs)
-      await this.#writeBatch(this.#takeBatch())
+      const restMs = this.#restMs()
+      if (restMs > 0) await sleep(restMs)
+      else await this.#writeBatch(this.#takeBatch())
     }
     this.#busyLanes--
   }
 
-  /** Of the window. */
-  get #restMs(): number {
+  /** What is left of the window of the next batch. */
+  #restMs(): number {
     const { windowMs, itemsMax } = this.#options
     if (windowMs === 0 || this.#queue.length >= itemsMax) return 0
     return this.#queuedAt + windowMs - performance.now()

@@ -63,8 +63,8 @@ export function partitionOf(
 }
 
 /**
- * The last byte of a UUIDv7 is random, hence evenly spread over what divides 256. A remainder of more than 31 bits would
- * be kept as a floating-point number, for which V8 drops the code that dispatches again and again.
+ * The last byte of a UUIDv7 is random, hence evenly spread over what divides 256. With more of them V8 keeps some
+ * partitions as floating-point numbers, and compiles what dispatches to them again and again.
  */
 function tailOf(id: string): number {
   return bytesOfUuid(id).readUInt8(15)
