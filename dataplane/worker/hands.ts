@@ -36,7 +36,7 @@ export class Hands {
       known.leaseUntilMs = Math.max(known.leaseUntilMs, leaseUntilMs)
       return false
     }
-    if (this.#settled.size > 0 && (this.#settled.get(deliveryId) ?? 0) > work.askedAt) return false
+    if ((this.#settled.get(deliveryId) ?? 0) > work.askedAt) return false
     this.#works.set(deliveryId, work)
     const { settle, release, abandon } = work
     work.settle = () => {

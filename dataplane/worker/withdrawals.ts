@@ -40,7 +40,7 @@ export class Withdrawals {
 
   /** `let_go`: another writes its end. `orphaned`: whoever has it does. */
   stateOf(work: Work): 'kept' | 'let_go' | 'orphaned' {
-    // Mostly nothing is withdrawn, and to look for an id that just came costs the hashing of it.
+    // Mostly nothing is withdrawn, and V8 enters an id that just came into its table of names to look for it.
     if (this.#deliveries.size === 0 && this.#deleted.size === 0) return 'kept'
     if (this.#deliveries.get(work.deliveryId) === work.leaseUntilMs) return 'let_go'
     const isOrphan = this.#isDeleted(work.destinationId) || this.#isDeleted(work.connectionId)

@@ -135,7 +135,7 @@ export function heldFlags(first: number): string {
   )`
 }
 
-/** The distinct holds of rows as two columns, and for each row the slot of its own, from 1; 0 where it has none. */
+/** The holds that rows share as two columns, and for each row the slot of its own, from 1; 0 where it has none. */
 export function holdsOf(rows: readonly { hold: Hold | null }[]): {
   columns: [Buffer, Buffer]
   slots: Buffer

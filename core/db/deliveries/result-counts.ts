@@ -127,13 +127,14 @@ function talliesOf(results: readonly CountedResult[]): Tally[] {
   const tallies = new Map<string, Tally>()
   let last: Tally | undefined
   for (const result of results) {
-    const { sourceId, connectionId } = result
+    const { projectId, sourceId, destinationId, connectionId } = result
     if (sourceId === null || connectionId === null) continue
     const atMs = minuteOf(result)
     // Mostly the one before it: to put a key together and look for it costs more than all that is counted.
     if (last === undefined || !isOf(last, atMs, result)) {
-      const key = `${atMs} ${sourceId} ${connectionId} ${result.destinationId}`
-      last = tallies.get(key) ?? newTally(atMs, { ...result, sourceId, connectionId })
+      const key = `${atMs} ${sourceId} ${connectionId} ${destinationId}`
+      const of = { atMs, projectId, sourceId, destinationId, connectionId }
+      last = tallies.get(key) ?? newTally(of)
       tallies.set(key, last)
     }
     count(last, result)
@@ -151,12 +152,10 @@ function isOf(tally: Tally, atMs: number, result: CountedResult): boolean {
 }
 
 function newTally(
-  atMs: number,
-  of: Pick<Tally, 'projectId' | 'sourceId' | 'destinationId' | 'connectionId'>,
+  of: Pick<Tally, 'atMs' | 'projectId' | 'sourceId' | 'destinationId' | 'connectionId'>,
 ): Tally {
-  const { projectId, sourceId, destinationId, connectionId } = of
   const counts = { succeeded: 0, failed: 0, throttled: 0, attempts: 0, retried: 0 }
-  return { atMs, projectId, sourceId, destinationId, connectionId, ...counts, latencies: [] }
+  return { ...of, ...counts, latencies: [] }
 }
 
 function count(tally: Tally, result: CountedResult): void {
