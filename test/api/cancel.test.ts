@@ -4,7 +4,7 @@ import { LEASE_MS } from '../../core/limits.ts'
 import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/delivery-message.ts'
 import { deliverySubject } from '../../core/stream/subjects.ts'
 import { hangs, says, type Endpoint, type Respond } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
 import { furnish, seedDelivery, seedEvent, uuid } from '../seed.ts'
 import { startWorld } from '../world.ts'
 
@@ -288,7 +288,7 @@ test('a cancelled delivery can be retried, at once', async () => {
   const id = await expectCancelled(relay, eventId)
   open()
   expect((await relay.api('POST', `/v1/deliveries/${id}/retry`)).status).toBe(202)
-  await relay.reaches(eventId, { status: 'succeeded' }, 2_000)
+  await relay.reaches(eventId, { status: 'succeeded' }, SOON_MS)
   expect(endpoint.arrivals).toHaveLength(2)
 })
 

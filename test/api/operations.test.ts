@@ -13,7 +13,7 @@ import { deleteFinished, runOperations } from '../../dataplane/housekeeper/opera
 import type { Answer } from '../call-api.ts'
 import { hangs, says } from '../endpoint.ts'
 import { SURROUNDINGS } from '../program.ts'
-import { eventually, startRelay, type Resource } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Resource } from '../relay.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
@@ -246,10 +246,8 @@ test('live deliveries of others keep going while an operation is stuck on a dead
   const { id } = await start(relay, 'retry', { status: 'failed' })
   await eventually(async () => expect((await read(relay, id)).processed).toBeGreaterThan(400))
   await eventually(() => expect(dead.endpoint.arrivals.length).toBeGreaterThan(0))
-  const startedAt = performance.now()
   await relay.accept(live.source)
-  await eventually(() => expect(live.endpoint.arrivals).toHaveLength(1))
-  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  await eventually(() => expect(live.endpoint.arrivals).toHaveLength(1), SOON_MS)
   await relay.api('POST', `/v1/operations/${id}/cancel`)
 }, 60_000)
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compileSigner, sign } from '../../core/delivery/signature.ts'
 import { newId } from '../../core/ids.ts'
 import type { Answer } from '../call-api.ts'
-import { eventually, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
 import { uuid } from '../seed.ts'
 
 let relay: Relay
@@ -181,7 +181,7 @@ test('secretRotation counts what each secret verified in every ingest process wi
     const rotation = await rotationOf(source)
     expect(rotation).toMatchObject({ current: { count: 3 }, previous: { count: 1 } })
     return rotation
-  }, 2_000)
+  }, SOON_MS)
   expect(Date.parse(current.lastSeenAt)).toBeGreaterThanOrEqual(before)
   expect(Date.parse(current.lastSeenAt)).toBeLessThanOrEqual(Date.parse(previous.lastSeenAt))
   const [listed] = (await relay.get('/v1/sources?limit=1')).data

@@ -8,7 +8,7 @@ import {
 } from '../../core/stream/delivery-message.ts'
 import { openNats, type NatsConnection } from '../../core/stream/nats.ts'
 import { Publisher } from '../../dataplane/ingest/publisher.ts'
-import { eventually } from '../relay.ts'
+import { eventually, SOON_MS } from '../relay.ts'
 
 const BODY = Buffer.alloc(64 * 1024)
 const SOME = 3_000
@@ -40,7 +40,7 @@ test('what no stream takes is given up at once', async () => {
   await using stack = new AsyncDisposableStack()
   const publisher = stack.use(new Publisher(await open(stack)))
   publisher.publish(`nobody.${crypto.randomUUID()}`, BODY)
-  await eventually(() => expect(publisher.dropped).toBe(1), 2_000)
+  await eventually(() => expect(publisher.dropped).toBe(1), SOON_MS)
 })
 
 test('deliveries of one partition that come in one turn are one message, of bounded size', async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newMaskId } from '../../core/keys/mask-id.ts'
 import { setOverrides, setRateLimit, setUsage } from '../limits.ts'
-import { eventually, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
 import { uuid } from '../seed.ts'
 
 let relay: Relay
@@ -67,7 +67,7 @@ test('a mask that was unknown a moment ago, and whose notice was lost, is known 
   await eventually(async () => {
     expect(await relay.send({ maskId })).toMatchObject({ status: 200 })
     expect(await relay.send(source)).toMatchObject({ status: 404 })
-  }, 2_200)
+  }, SOON_MS)
 })
 
 test('a method that the source does not take is 405 with Allow and without a code', async () => {

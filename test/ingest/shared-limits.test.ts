@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setRateLimit, setUsage, usageOf } from '../limits.ts'
 import {
   eventually,
+  SOON_MS,
   startRelay,
   type Heard,
   type IngestProcess,
@@ -86,7 +87,7 @@ test.each(PLANS)(
     )
     expect(await eventsOf(source)).toBe(1)
     // Duplicates are never counted.
-    await eventually(async () => expect(await usageOf(relay, organisationId)).toBe(1), 3_000)
+    await eventually(async () => expect(await usageOf(relay, organisationId)).toBe(1), SOON_MS)
   },
 )
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../relay.ts'
 
 let relay: Relay
 let plain: Resource
@@ -227,5 +227,5 @@ test('lastEventAt of a source follows within 2 s', async () => {
   await eventually(async () => {
     const { lastEventAt } = await relay.get(`/v1/sources/${source.id}`)
     expect(Date.parse(lastEventAt)).toBeGreaterThanOrEqual(sentAtMs)
-  }, 2_000)
+  }, SOON_MS)
 })
