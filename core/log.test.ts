@@ -27,6 +27,21 @@ test.for([
   expect(lines.map((line) => JSON.parse(line).n)).toEqual([...Array(LINES).keys()])
 })
 
+test('lines say when they were written, to the millisecond', () => {
+  const times = [0, 7, 42, 999, 1_000, 61_234, 1_700_000_000_005, 999]
+  const script = `
+    import { openLog } from '${LOG}'
+    const log = openLog('info', 'test')
+    for (const now of ${JSON.stringify(times)}) {
+      Date.now = () => now
+      log.info('A line')
+    }`
+  const lines = outputOf(script).trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line).time)).toEqual(
+    times.map((ms) => new Date(ms).toISOString()),
+  )
+})
+
 test('lines are written within a second, however few there are', () => {
   const script = `
     import { openLog } from '${LOG}'

@@ -18,6 +18,7 @@ const joined = Buffer.alloc(128 + PARTS_BYTES_MAX)
 /**
  * HMAC (RFC 2104) for a key that is used thousands of times a second. Its two hashes are made by one call each: with the
  * object that `createHmac` makes for each message, ingest takes 3 to 21 us more a request (five runs each, in turns).
+ * Hashes come as text: each that comes as a Buffer has memory of its own outside the heap, 2 us of 5 for 1 KiB.
  */
 export function compileMac(algorithm: keyof typeof BLOCK_BYTES, key: Buffer): Mac {
   const block = BLOCK_BYTES[algorithm]
@@ -36,8 +37,8 @@ export function compileMac(algorithm: keyof typeof BLOCK_BYTES, key: Buffer): Ma
     for (const part of parts) {
       at += typeof part === 'string' ? joined.write(part, at, 'latin1') : part.copy(joined, at)
     }
-    hash(algorithm, joined.subarray(0, at), 'buffer').copy(outer, block)
-    return hash(algorithm, outer, 'buffer')
+    outer.write(hash(algorithm, joined.subarray(0, at), 'binary'), block, 'latin1')
+    return Buffer.from(hash(algorithm, outer, 'binary'), 'latin1')
   }
 }
 

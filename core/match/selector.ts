@@ -63,7 +63,8 @@ export function dedupeKey(values: readonly (string | undefined)[]): Buffer | und
     joined.writeUInt32BE(length, at)
     at += 4 + length
   }
-  return hash('sha256', joined, 'buffer')
+  // As text, which is cheaper than a Buffer with memory of its own.
+  return Buffer.from(hash('sha256', joined, 'binary'), 'latin1')
 }
 
 function parse(text: string): CompiledSelector | undefined {

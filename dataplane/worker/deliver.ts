@@ -48,7 +48,7 @@ export async function deliver(
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
   }, SHOWN_AFTER_MS)
-  const { made, response } = await makeAttempt(deps, work, destination)
+  const { made, names, response } = await makeAttempt(deps, work, destination)
   clearTimeout(marking)
   if (response.bodyFree === null) dropLargeBody(work)
   else void response.bodyFree.then(() => dropLargeBody(work))
@@ -58,18 +58,21 @@ export async function deliver(
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
   const attempt = { ...made, outcome: outcomeOf(plan) }
   const result = resultOf(work, plan, { attempt, claimedBy: deps.workerName })
-  void record(deps, work, result)
+  void record(deps, work, { result, names })
   if (plan?.kind === 'gone') deps.disable(destination.id)
   return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
 }
 
-async function record(deps: DeliverDeps, work: Work, result: DeliveryResult): Promise<void> {
+async function record(
+  deps: DeliverDeps,
+  work: Work,
+  { result, names }: { result: DeliveryResult; names: object },
+): Promise<void> {
   const { attempt } = result
   deps.count(attempt.outcome, attempt.durationMs)
   deps.lines.info(
     {
-      deliveryId: encodeId('dlv', work.deliveryId),
-      eventId: work.eventId === null ? null : encodeId('evt', work.eventId),
+      ...names,
       destinationId: encodeId('dst', work.destinationId),
       attempt: attempt.number,
       trigger: attempt.trigger,

@@ -34,15 +34,25 @@ export interface Outgoing {
 /** An attempt as it is kept, before it is decided what follows from it. */
 type Made = Omit<DeliveryResult['attempt'], 'outcome'>
 
+/** TypeIDs that headers, the signature and a log line name: written once. */
+interface Names {
+  deliveryId: string
+  eventId: string | null
+}
+
 /** Signs and sends a delivery once. Never throws. Resolves when the endpoint has answered. */
 export async function makeAttempt(
   deps: AttemptDeps,
   outgoing: Outgoing,
   destination: Destination,
-): Promise<{ made: Made; response: AttemptResponse }> {
+): Promise<{ made: Made; names: Names; response: AttemptResponse }> {
   const startedAtMs = deps.clock.now()
-  const signature = signatureOf(outgoing, destination, startedAtMs)
-  const response = await respond(deps, { outgoing, destination, startedAtMs, signature })
+  const names = {
+    deliveryId: encodeId('dlv', outgoing.deliveryId),
+    eventId: outgoing.eventId === null ? null : encodeId('evt', outgoing.eventId),
+  }
+  const signature = signatureOf(outgoing.body, { names, destination, startedAtMs })
+  const response = await respond(deps, { outgoing, names, destination, startedAtMs, signature })
   const made: Made = {
     id: newId(startedAtMs),
     number: outgoing.attemptNumber + 1,
@@ -61,11 +71,12 @@ export async function makeAttempt(
     responseBody: response.body,
     errorCode: response.error,
   }
-  return { made, response }
+  return { made, names, response }
 }
 
 interface Sending {
   outgoing: Outgoing
+  names: Names
   destination: Destination
   startedAtMs: number
   signature: string
@@ -106,11 +117,10 @@ function send(
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
-  const { outgoing, startedAtMs, signature } = sending
+  const { outgoing, names, startedAtMs, signature } = sending
   const { headers, remoteIp, sourceName, verifiedWith } = outgoing.event
   const facts = {
-    deliveryId: encodeId('dlv', outgoing.deliveryId),
-    eventId: outgoing.eventId === null ? null : encodeId('evt', outgoing.eventId),
+    ...names,
     connectionId: outgoing.connectionId === null ? null : encodeId('con', outgoing.connectionId),
     attempt: outgoing.attemptNumber + 1,
     attemptTrigger: outgoing.attemptTrigger,
@@ -123,11 +133,14 @@ function headersOf(sending: Sending, own: readonly [string, string][]): string[]
   return deliveryHeaders(headers, facts, own)
 }
 
-function signatureOf(outgoing: Outgoing, destination: Destination, nowMs: number): string {
-  const { overlap } = destination
-  const signer = overlap !== null && overlap.untilMs > nowMs ? overlap.signer : destination.signer
-  const id = encodeId('dlv', outgoing.deliveryId)
-  return sign(signer, id, Math.floor(nowMs / 1_000), outgoing.body)
+function signatureOf(
+  body: Buffer,
+  { names, destination, startedAtMs }: Pick<Sending, 'names' | 'destination' | 'startedAtMs'>,
+): string {
+  const { overlap, signer } = destination
+  const isOverlap = overlap !== null && overlap.untilMs > startedAtMs
+  const at = Math.floor(startedAtMs / 1_000)
+  return sign(isOverlap ? overlap.signer : signer, names.deliveryId, at, body)
 }
 
 function notSent(error: AttemptResponse['error']): AttemptResponse {
