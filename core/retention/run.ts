@@ -8,6 +8,7 @@ import {
   purgeOrphanEvents,
   purgeProjectEvents,
   purgeTestDeliveries,
+  type PurgedStep,
 } from '../db/retention/purge.ts'
 import { recordRun, withRunLock } from '../db/retention/runs.ts'
 import { RETENTION_HELD_DAYS } from '../limits.ts'
@@ -22,8 +23,12 @@ import {
   type Run,
 } from './step.ts'
 
-/** Their rows are small, and each step looks at all that waits. Ours. */
-const EXPIRE_ROWS = 5_000
+/**
+ * Waiting rows of one step, 6 ms of a core, and how many times that it rests behind it: all that waits is looked at, while
+ * others are delivered to. A million rows take three minutes of the night. Ours.
+ */
+const EXPIRE_ROWS = 500
+const EXPIRE_RESTS = 9
 
 /** How long changes of configuration stay in the audit. Ours. */
 const AUDIT_DAYS = 365
@@ -82,18 +87,19 @@ async function begin(deps: RetentionDeps, asOfMs: number): Promise<Run> {
 
 async function expire(run: Run): Promise<void> {
   const { db, asOfMs, watermark, clock } = run
-  for (const { retentionDays, projectIds } of run.organisations) {
-    const untilId = cutoffId(asOfMs, retentionDays + RETENTION_HELD_DAYS)
-    for (const projectId of projectIds) {
-      await walk(run, async (afterId) => {
-        const now = new Date(clock.now())
-        const of = { projectId, untilId, afterId, watermark, now }
-        const { expired, lastId } = await expireWaiting(db, of, EXPIRE_ROWS)
-        run.report.expired += expired
-        return { purged: { events: 0, deliveries: 0, attempts: 0 }, lastId }
-      })
-    }
+  const untilIds = new Map(
+    run.organisations.flatMap(({ retentionDays, projectIds }) => {
+      const untilId = cutoffId(asOfMs, retentionDays + RETENTION_HELD_DAYS)
+      return projectIds.map((id) => [id, untilId] as const)
+    }),
+  )
+  const step = async (afterId: string): Promise<PurgedStep> => {
+    const of = { untilIds, afterId, watermark, now: new Date(clock.now()) }
+    const { expired, lastId } = await expireWaiting(db, of, EXPIRE_ROWS)
+    run.report.expired += expired
+    return { purged: { events: 0, deliveries: 0, attempts: 0 }, lastId }
   }
+  await walk(run, step, EXPIRE_RESTS)
 }
 
 async function purgeOrganisation(run: Run, of: Run['organisations'][number]): Promise<void> {

@@ -45,16 +45,17 @@ export interface Run extends RetentionDeps {
   report: RetentionReport
 }
 
-/** Leaves the database to others for as long as the step took. Throws when the run must end. */
-export async function pause({ signal }: Run, stepBeganAt: number): Promise<void> {
+/** Leaves the database to others for as long as the step took, or so many times that. Throws when the run must end. */
+export async function pause({ signal }: Run, stepBeganAt: number, rests = 1): Promise<void> {
   signal.throwIfAborted()
-  await sleep(Math.min(PAUSE_MS_MAX, performance.now() - stepBeganAt))
+  await sleep(Math.min(PAUSE_MS_MAX, (performance.now() - stepBeganAt) * rests))
 }
 
 /** Repeats a step until it says that it was the last. */
 export async function walk(
   run: Run,
   step: (afterId: string) => Promise<PurgedStep>,
+  rests?: number,
 ): Promise<void> {
   for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
     const beganAt = performance.now()
@@ -63,6 +64,6 @@ export async function walk(
     run.report.deliveries += purged.deliveries
     run.report.attempts += purged.attempts
     afterId = lastId
-    await pause(run, beganAt)
+    await pause(run, beganAt, rests)
   }
 }

@@ -5,8 +5,10 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
 import { ensurePartitions } from '../../core/db/partitions.ts'
+import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { lastRunMs } from '../../core/db/retention/runs.ts'
-import { lastDueMs } from '../../core/retention/keep.ts'
+import { firstIdAt } from '../../core/ids.ts'
+import { cutoffId, lastDueMs } from '../../core/retention/keep.ts'
 import { runRetention } from '../../core/retention/run.ts'
 import { purgeNightly } from '../../dataplane/housekeeper/retention.ts'
 import { furnish, seedAttempt, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
@@ -305,6 +307,36 @@ test('a delivery that waits holds its event for 7 days more and is then failed w
     options,
   )
   expect(delivery.body).toMatchObject({ status: 'throttled', eventId: held.id })
+})
+
+test('what waits is looked at step by step, each project by its own term', async () => {
+  const [hobby, launch] = [ownerOf('hobby'), ownerOf('launch')]
+  const atDay = async (owner: Owner, days: number): Promise<string> => {
+    const seeded = await seed(owner, { ageMs: days * DAY_MS, status: 'throttled' })
+    return `${seeded.deliveryIds[0]}`
+  }
+  const kept = [await atDay(launch, 12), await atDay(hobby, 9)]
+  const late = [await atDay(hobby, 12), await atDay(hobby, 11), await atDay(launch, 15)]
+  const nowMs = world.clock.now()
+  const of = {
+    untilIds: new Map([
+      [uuid('prj', hobby.tenant.projectId), cutoffId(nowMs, 10)],
+      [uuid('prj', launch.tenant.projectId), cutoffId(nowMs, 14)],
+    ]),
+    watermark: firstIdAt(nowMs),
+    now: new Date(nowMs),
+  }
+  const steps: number[] = []
+  for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
+    const { expired, lastId } = await expireWaiting(world.db, { ...of, afterId }, 2)
+    steps.push(expired)
+    afterId = lastId
+  }
+  // From the oldest on: 15 and 12, 12 and 11, 9.
+  expect(steps).toEqual([expect.any(Number), expect.any(Number), 0])
+  expect(steps.reduce((sum, one) => sum + one, 0)).toBe(late.length)
+  const { rows } = await world.pool.query('select delivery_id from delivery_waiting order by 1')
+  expect(rows.map((row) => row.delivery_id)).toEqual(kept.map((id) => uuid('dlv', id)).toSorted())
 })
 
 test('past the longest class too, an event is held while its delivery waits', async () => {

@@ -80,8 +80,7 @@ test('a first attempt that never came back waits with all that it is listed by, 
   expect(await moveToWaiting(relay.pool, own, relay.clock.now() + 3_600_000)).toBe(1)
   expect(await listed('delivery_waiting')).toContain('pending')
   const of = {
-    projectId: uuid('prj', relay.projectId),
-    untilId: firstIdAt(atMs + 1),
+    untilIds: new Map([[uuid('prj', relay.projectId), firstIdAt(atMs + 1)]]),
     afterId: firstIdAt(atMs),
     watermark: firstIdAt(relay.clock.now()),
     now: new Date(relay.clock.now()),

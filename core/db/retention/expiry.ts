@@ -1,42 +1,88 @@
 import { sql } from 'kysely'
 
+import { uuidArray } from '../binary-arrays.ts'
 import type { Db } from '../db.ts'
+import { byIndexOnly } from '../lists/index-only.ts'
+import { eachPartition } from '../partitions.ts'
 import { withoutPruning } from '../pruning.ts'
 
+interface Waiting {
+  class: number
+  id: string
+  projectId: string
+}
+
 /**
- * One step over a project's deliveries that wait although their event is older than `untilId`: they fail with
- * `expired`. Returns how many did, and the last id looked at, undefined when there is nothing more.
+ * One step over all deliveries that wait, by their ids: those whose event is older than `untilIds` has it for their
+ * project fail with `expired`. Returns how many did, and the last id looked at, undefined when there is nothing more.
  * (decisions: Retention)
  */
 export async function expireWaiting(
   db: Db,
-  of: { projectId: string; untilId: string; afterId: string; watermark: string; now: Date },
+  of: { untilIds: ReadonlyMap<string, string>; afterId: string; watermark: string; now: Date },
   limit: number,
 ): Promise<{ expired: number; lastId: string | undefined }> {
-  return await db.transaction().execute(async (tx) => {
-    // Each is looked for by its key: to join them, the planner would read every delivery there is.
-    const { rows } = await sql<{ class: number; id: string; isDue: boolean }>`
-      select w.class, w.id, coalesce(d.event_id, d.id) < ${of.untilId}::uuid as "isDue"
-      from (${waitingOf(of)} order by id limit ${limit}) w
-      cross join lateral (select id, event_id from delivery where class = w.class and id = w.id offset 0) d
-      order by w.id`.execute(tx)
-    const due = rows.filter((row) => row.isDue)
-    if (due.length > 0) await fail(tx, due, of.now)
-    return { expired: due.length, lastId: rows.length < limit ? undefined : rows.at(-1)?.id }
+  const latest = [...of.untilIds.values()].reduce((last, id) => (id > last ? id : last), '')
+  if (latest === '') return { expired: 0, lastId: undefined }
+  const rows = await nextWaiting(db, { ...of, untilId: latest }, limit)
+  const eventIds = await eventIdsOf(db, rows)
+  const due = rows.filter(({ id, projectId }) => {
+    const eventId = eventIds.get(id)
+    const untilId = of.untilIds.get(projectId)
+    return eventId !== undefined && untilId !== undefined && eventId < untilId
   })
+  if (due.length > 0) await db.transaction().execute((tx) => fail(tx, due, of.now))
+  return { expired: due.length, lastId: rows.length < limit ? undefined : rows.at(-1)?.id }
 }
 
-/** Waiting rows, and first attempts that never came back and have none yet: those are at or above the watermark. */
-function waitingOf(of: { projectId: string; untilId: string; afterId: string; watermark: string }) {
-  return sql`
-    select class, id from (
-      select class, delivery_id as id from delivery_waiting
-      where project_id = ${of.projectId}::uuid and delivery_id > ${of.afterId}::uuid
-      union
-      select class, id from delivery
-      where project_id = ${of.projectId}::uuid and id > ${of.afterId}::uuid and id >= ${of.watermark}::uuid
-        and id < ${of.untilId}::uuid and status in ('pending', 'throttled', 'in_flight')
-    ) as waiting`
+/**
+ * Waiting rows, and first attempts that never came back and have none yet: those are at or above the watermark. In the
+ * order of an index, so that no step reads what lies behind it.
+ */
+async function nextWaiting(
+  db: Db,
+  of: { untilId: string; afterId: string; watermark: string },
+  limit: number,
+): Promise<Waiting[]> {
+  const { rows } = await db.transaction().execute((tx) =>
+    byIndexOnly(tx, () =>
+      sql<Waiting>`
+        select class, id, project_id as "projectId" from (
+          (select class, delivery_id as id, project_id from delivery_waiting
+          where delivery_id > ${of.afterId}::uuid order by delivery_id limit ${limit})
+          union
+          (select class, id, project_id from delivery
+          where id > ${of.afterId}::uuid and id >= ${of.watermark}::uuid and id < ${of.untilId}::uuid
+            and status in ('pending', 'throttled', 'in_flight')
+          order by id limit ${limit})
+        ) as waiting
+        order by id limit ${limit}`.execute(tx),
+    ),
+  )
+  return rows
+}
+
+/**
+ * The event of each delivery, or itself where it has none. Looked for by its key in its day: to join them, the planner
+ * would read every delivery there is.
+ */
+async function eventIdsOf(db: Db, rows: readonly Waiting[]): Promise<Map<string, string>> {
+  const eventIds = new Map<string, string>()
+  await eachPartition('delivery', rows, {
+    placeOf: (row) => row,
+    async run(table, group) {
+      const ids = uuidArray(group.map((row) => row.id))
+      const { rows: found } = await db.transaction().execute((tx) =>
+        byIndexOnly(tx, () =>
+          sql<{ id: string; eventId: string }>`
+            select id, coalesce(event_id, id) as "eventId" from ${sql.table(table)}
+            where class = ${group[0]?.class} and id = any(${ids}::uuid[])`.execute(tx),
+        ),
+      )
+      for (const { id, eventId } of found) eventIds.set(id, eventId)
+    },
+  })
+  return eventIds
 }
 
 async function fail(tx: Db, rows: readonly { class: number; id: string }[], now: Date) {
