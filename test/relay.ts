@@ -119,7 +119,7 @@ const POOL_MAX = 4
 const POLL_MS = 15
 
 /** For what is promised within 2 s, on a machine that may stand still meanwhile. */
-export const SOON_MS = 6_000
+export const SOON_MS = 4_000
 
 /** Asks again and again until the expectation holds. */
 export async function eventually<T>(look: () => T | Promise<T>, withinMs = 12_000): Promise<T> {

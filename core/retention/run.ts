@@ -24,8 +24,8 @@ import {
 } from './step.ts'
 
 /**
- * Waiting rows of one step, 6 ms of a core, and how many times that it rests behind it: all that waits is looked at, while
- * others are delivered to. A million rows take three minutes of the night. Ours.
+ * Waiting rows of one step, some 6 ms of PostgreSQL, and how many times what it took it rests: all that waits is looked at,
+ * and others are delivered to meanwhile. Ours.
  */
 const EXPIRE_ROWS = 500
 const EXPIRE_RESTS = 9

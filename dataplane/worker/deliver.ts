@@ -8,7 +8,7 @@ import type { Logger } from '../../core/log.ts'
 import type { AttemptResponse } from './attempt.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Destination } from './destinations.ts'
-import { makeAttempt, type AttemptDeps } from './make-attempt.ts'
+import { makeAttempt, type AttemptDeps, type TypeIds } from './make-attempt.ts'
 import type { Results } from './results.ts'
 import type { Withdrawals } from './withdrawals.ts'
 import { dropLargeBody, type WholeWork, type Work } from './work.ts'
@@ -48,7 +48,7 @@ export async function deliver(
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
   }, SHOWN_AFTER_MS)
-  const { made, names, response } = await makeAttempt(deps, work, destination)
+  const { made, typeIds, response } = await makeAttempt(deps, work, destination)
   clearTimeout(marking)
   if (response.bodyFree === null) dropLargeBody(work)
   else void response.bodyFree.then(() => dropLargeBody(work))
@@ -58,7 +58,7 @@ export async function deliver(
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
   const attempt = { ...made, outcome: outcomeOf(plan) }
   const result = resultOf(work, plan, { attempt, claimedBy: deps.workerName })
-  void record(deps, work, { result, names })
+  void record(deps, work, { result, typeIds })
   if (plan?.kind === 'gone') deps.disable(destination.id)
   return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
 }
@@ -66,13 +66,13 @@ export async function deliver(
 async function record(
   deps: DeliverDeps,
   work: Work,
-  { result, names }: { result: DeliveryResult; names: object },
+  { result, typeIds }: { result: DeliveryResult; typeIds: TypeIds },
 ): Promise<void> {
   const { attempt } = result
   deps.count(attempt.outcome, attempt.durationMs)
   deps.lines.info(
     {
-      ...names,
+      ...typeIds,
       destinationId: encodeId('dst', work.destinationId),
       attempt: attempt.number,
       trigger: attempt.trigger,

@@ -34,8 +34,8 @@ export interface Outgoing {
 /** An attempt as it is kept, before it is decided what follows from it. */
 type Made = Omit<DeliveryResult['attempt'], 'outcome'>
 
-/** TypeIDs that headers, the signature and a log line name: written once. */
-interface Names {
+/** What headers, the signature and a log line name, encoded once. */
+export interface TypeIds {
   deliveryId: string
   eventId: string | null
 }
@@ -45,14 +45,14 @@ export async function makeAttempt(
   deps: AttemptDeps,
   outgoing: Outgoing,
   destination: Destination,
-): Promise<{ made: Made; names: Names; response: AttemptResponse }> {
+): Promise<{ made: Made; typeIds: TypeIds; response: AttemptResponse }> {
   const startedAtMs = deps.clock.now()
-  const names = {
+  const typeIds = {
     deliveryId: encodeId('dlv', outgoing.deliveryId),
     eventId: outgoing.eventId === null ? null : encodeId('evt', outgoing.eventId),
   }
-  const signature = signatureOf(outgoing.body, { names, destination, startedAtMs })
-  const response = await respond(deps, { outgoing, names, destination, startedAtMs, signature })
+  const signature = signatureOf(outgoing.body, { typeIds, destination, startedAtMs })
+  const response = await respond(deps, { outgoing, typeIds, destination, startedAtMs, signature })
   const made: Made = {
     id: newId(startedAtMs),
     number: outgoing.attemptNumber + 1,
@@ -71,12 +71,12 @@ export async function makeAttempt(
     responseBody: response.body,
     errorCode: response.error,
   }
-  return { made, names, response }
+  return { made, typeIds, response }
 }
 
 interface Sending {
   outgoing: Outgoing
-  names: Names
+  typeIds: TypeIds
   destination: Destination
   startedAtMs: number
   signature: string
@@ -117,10 +117,10 @@ function send(
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
-  const { outgoing, names, startedAtMs, signature } = sending
+  const { outgoing, typeIds, startedAtMs, signature } = sending
   const { headers, remoteIp, sourceName, verifiedWith } = outgoing.event
   const facts = {
-    ...names,
+    ...typeIds,
     connectionId: outgoing.connectionId === null ? null : encodeId('con', outgoing.connectionId),
     attempt: outgoing.attemptNumber + 1,
     attemptTrigger: outgoing.attemptTrigger,
@@ -135,12 +135,12 @@ function headersOf(sending: Sending, own: readonly [string, string][]): string[]
 
 function signatureOf(
   body: Buffer,
-  { names, destination, startedAtMs }: Pick<Sending, 'names' | 'destination' | 'startedAtMs'>,
+  { typeIds, destination, startedAtMs }: Pick<Sending, 'typeIds' | 'destination' | 'startedAtMs'>,
 ): string {
   const { overlap, signer } = destination
   const isOverlap = overlap !== null && overlap.untilMs > startedAtMs
   const at = Math.floor(startedAtMs / 1_000)
-  return sign(isOverlap ? overlap.signer : signer, names.deliveryId, at, body)
+  return sign(isOverlap ? overlap.signer : signer, typeIds.deliveryId, at, body)
 }
 
 function notSent(error: AttemptResponse['error']): AttemptResponse {

@@ -56,7 +56,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
   if (destination === undefined) return { kind: 'deleted' }
   if (!(await mayDial(new URL(destination.url), deps.isAllowed))) return { kind: 'not_public' }
   const deliveryId = newId(deps.clock.now())
-  const { made, names } = await makeAttempt(
+  const { made, typeIds } = await makeAttempt(
     deps,
     {
       deliveryId,
@@ -77,7 +77,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
   const attempt = { ...made, outcome: outcomeOf(made.errorCode, made.responseStatus) }
   deps.lines.info(
     {
-      deliveryId: names.deliveryId,
+      deliveryId: typeIds.deliveryId,
       destinationId: encodeId('dst', destination.id),
       outcome: attempt.outcome,
       responseStatus: attempt.responseStatus,

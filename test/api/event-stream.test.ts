@@ -11,7 +11,7 @@ import { openDb, openPool } from '../../core/db/db.ts'
 import { newId } from '../../core/ids.ts'
 import { eventsStoredSubject } from '../../core/stream/subjects.ts'
 import { listen, type Listener } from '../event-stream.ts'
-import { eventually, startRelay } from '../relay.ts'
+import { eventually, SOON_MS, startRelay } from '../relay.ts'
 import { furnish, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
@@ -385,7 +385,7 @@ test('a stream ends within a second when its key is revoked, expires or is resco
     using stream = await listen(world.apiUrl, { key: key.key })
     await stream.heard('ready')
     await end(uuid('key', key.id))
-    await stream.ended()
+    await stream.ended(2_000)
     using again = await listen(world.apiUrl, { key: key.key, lastEventId: stream.lastId() })
     expect(again.status, name).toBe(name === 'rescoped' ? 403 : 401)
   }
@@ -424,7 +424,7 @@ test('a stream ends when its project is deleted', async () => {
   using stream = await listen(world.apiUrl, { key: world.key, headers })
   await stream.heard('ready')
   expect((await world.api('DELETE', `/v1/projects/${made.body.id}`)).status).toBe(204)
-  await stream.ended()
+  await stream.ended(SOON_MS)
 })
 
 test('one stream too many is refused as one request too many is, by key and by process', async () => {
@@ -484,7 +484,7 @@ test('a process that stops ends its streams, and a client goes on elsewhere', as
   const seen = await seed()
   await stream.hears([seen])
   const closing = api.close()
-  await stream.ended()
+  await stream.ended(SOON_MS)
   await closing
   const missed = await seed()
   using resumed = await listen(second.url, { key: world.key, lastEventId: stream.lastId() })

@@ -315,8 +315,10 @@ test('what waits is looked at step by step, each project by its own term', async
     const seeded = await seed(owner, { ageMs: days * DAY_MS, status: 'throttled' })
     return `${seeded.deliveryIds[0]}`
   }
-  const kept = [await atDay(launch, 12), await atDay(hobby, 9)]
-  const late = [await atDay(hobby, 12), await atDay(hobby, 11), await atDay(launch, 15)]
+  const kept = [await atDay(launch, 13), await atDay(hobby, 9)]
+  await atDay(hobby, 12)
+  await atDay(hobby, 11)
+  await atDay(launch, 15)
   const nowMs = world.clock.now()
   const of = {
     untilIds: new Map([
@@ -332,9 +334,8 @@ test('what waits is looked at step by step, each project by its own term', async
     steps.push(expired)
     afterId = lastId
   }
-  // From the oldest on: 15 and 12, 12 and 11, 9.
-  expect(steps).toEqual([expect.any(Number), expect.any(Number), 0])
-  expect(steps.reduce((sum, one) => sum + one, 0)).toBe(late.length)
+  // By age in days: 15 and 13, 12 and 11, 9.
+  expect(steps).toEqual([1, 2, 0])
   const { rows } = await world.pool.query('select delivery_id from delivery_waiting order by 1')
   expect(rows.map((row) => row.delivery_id)).toEqual(kept.map((id) => uuid('dlv', id)).toSorted())
 })
@@ -403,7 +404,7 @@ test('ingest is never blocked for more than a moment while a day cannot be locke
     longestMs = Math.max(longestMs, performance.now() - beganAt)
   }
   expect((await running).daysLeft).not.toEqual([])
-  expect(longestMs).toBeLessThan(5_000)
+  expect(longestMs).toBeLessThan(1_000)
   await reader.query('commit')
   await reader.end()
   expect((await run()).daysLeft).toEqual([])

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
@@ -26,7 +25,7 @@ const NATS_FULL = 32 * PER_SECOND
 const AFTER = 3 * PER_SECOND
 const BACK_MS = 60_000
 /** A look at NATS that began before there was room may end it once more, up to 9 s later; then all connect again. */
-const CARRIES_MS = 15_000
+const CARRIED = 15 * PER_SECOND
 /** Fill their pages to the last: a few such sources need room that is not there. */
 const LARGE = Object.fromEntries(
   Array.from({ length: 50 }, (_, index) => [`key ${index}`, 'x'.repeat(500)]),
@@ -102,7 +101,7 @@ describe.skipIf(why !== undefined)('with a full disk', () => {
     disks.nats.free()
     // One that was told of a failed write must be started again for it; one that was not goes on.
     await until('NATS stores again', storesAgain, BACK_MS)
-    await sleep(CARRIES_MS)
+    await load.goesOn(CARRIED)
     const sent = await load.stop()
     const account = await settle('NATS out of disk', relay, { route, sent })
     expect(account).toMatchObject({ refused: 0, unanswered: 0 })

@@ -42,6 +42,8 @@ export interface LoadOptions {
 export interface Load extends AsyncDisposable {
   /** Resolves once so many requests are on their way. */
   reached(count: number): Promise<void>
+  /** Resolves once so many more than now are on their way. */
+  goesOn(count: number): Promise<void>
   /** Resolves once a request that was sent after the call is accepted. */
   accepted(timeoutMs: number): Promise<void>
   /** Sends no more. Resolves with all requests once each has its answer. */
@@ -73,10 +75,12 @@ export function startLoad(options: LoadOptions): Load {
     state.isStopped = true
     return await running
   }
+  const reached = async (count: number): Promise<void> => {
+    await until(`${count} requests are sent`, () => state.sending.length >= count, REACH_MS)
+  }
   return {
-    reached: async (count) => {
-      await until(`${count} requests are sent`, () => state.sending.length >= count, REACH_MS)
-    },
+    reached,
+    goesOn: async (count) => await reached(state.sending.length + count),
     accepted: async (timeoutMs) => {
       const askedAtMs = performance.now()
       await until('ingest accepts', () => state.acceptedSentAtMs > askedAtMs, timeoutMs)

@@ -6,15 +6,15 @@ import { byIndexOnly } from '../lists/index-only.ts'
 import { eachPartition } from '../partitions.ts'
 import { withoutPruning } from '../pruning.ts'
 
-interface Waiting {
+interface WaitingDelivery {
   class: number
   id: string
   projectId: string
 }
 
 /**
- * One step over all deliveries that wait, by their ids: those whose event is older than `untilIds` has it for their
- * project fail with `expired`. Returns how many did, and the last id looked at, undefined when there is nothing more.
+ * One step over all deliveries that wait, by their ids: those whose event is older than their project's in `untilIds` fail
+ * with `expired`. Returns how many did, and the last id looked at, undefined when there is nothing more.
  * (decisions: Retention)
  */
 export async function expireWaiting(
@@ -36,17 +36,17 @@ export async function expireWaiting(
 }
 
 /**
- * Waiting rows, and first attempts that never came back and have none yet: those are at or above the watermark. In the
+ * WaitingDelivery rows, and first attempts that never came back and have none yet: those are at or above the watermark. In the
  * order of an index, so that no step reads what lies behind it.
  */
 async function nextWaiting(
   db: Db,
   of: { untilId: string; afterId: string; watermark: string },
   limit: number,
-): Promise<Waiting[]> {
+): Promise<WaitingDelivery[]> {
   const { rows } = await db.transaction().execute((tx) =>
     byIndexOnly(tx, () =>
-      sql<Waiting>`
+      sql<WaitingDelivery>`
         select class, id, project_id as "projectId" from (
           (select class, delivery_id as id, project_id from delivery_waiting
           where delivery_id > ${of.afterId}::uuid order by delivery_id limit ${limit})
@@ -66,7 +66,7 @@ async function nextWaiting(
  * The event of each delivery, or itself where it has none. Looked for by its key in its day: to join them, the planner
  * would read every delivery there is.
  */
-async function eventIdsOf(db: Db, rows: readonly Waiting[]): Promise<Map<string, string>> {
+async function eventIdsOf(db: Db, rows: readonly WaitingDelivery[]): Promise<Map<string, string>> {
   const eventIds = new Map<string, string>()
   await eachPartition('delivery', rows, {
     placeOf: (row) => row,
