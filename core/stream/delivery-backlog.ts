@@ -1,29 +1,38 @@
 import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream'
 
 import { LEASE_MS, PARTITIONS } from '../limits.ts'
+import { ACKS_PENDING_MAX } from './delivery-stream.ts'
 import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from './subjects.ts'
 
-/**
- * The partitions whose oldest message that no worker has seen is older than its lease: what looks overdue there only
- * stands in line. Costs one request while the stream holds nothing old.
- */
-export async function partitionsInLine(
-  manager: JetStreamManager,
-  nowMs: number,
-): Promise<ReadonlySet<number>> {
-  const inLine = new Set<number>()
+/** A partition whose oldest message that no worker has seen is older than its lease. */
+export interface Line {
+  partition: number
+  /** Of the last message that a worker got: it goes up while the line moves. */
+  reachedSeq: number
+  /** Its worker asks for messages and may have more. */
+  isAskedFor: boolean
+}
+
+/** What looks overdue in these partitions only stands in line. Costs one request while the stream holds nothing old. */
+export async function findLines(manager: JetStreamManager, nowMs: number): Promise<Line[]> {
   const { state } = await manager.streams.info(DELIVERY_STREAM)
   const isOld = (time: Date): boolean => nowMs - time.getTime() > LEASE_MS
-  if (state.messages === 0 || !isOld(new Date(state.first_ts))) return inLine
+  if (state.messages === 0 || !isOld(new Date(state.first_ts))) return []
   const consumers = new Map<string, ConsumerInfo>()
   for await (const info of manager.consumers.list(DELIVERY_STREAM)) consumers.set(info.name, info)
+  const lines: Line[] = []
   for (let partition = 0; partition < PARTITIONS; partition++) {
     const consumer = consumers.get(deliveryConsumer(partition))
     if (consumer?.num_pending === 0) continue
-    const seq = (consumer?.delivered.stream_seq ?? 0) + 1
-    const query = { seq, next_by_subj: deliverySubject(partition) }
+    const reachedSeq = consumer?.delivered.stream_seq ?? 0
+    const query = { seq: reachedSeq + 1, next_by_subj: deliverySubject(partition) }
     const next = await manager.streams.getMessage(DELIVERY_STREAM, query)
-    if (next !== null && isOld(next.time)) inLine.add(partition)
+    if (next === null || !isOld(next.time)) continue
+    const isAskedFor =
+      consumer !== undefined &&
+      consumer.num_waiting > 0 &&
+      consumer.num_ack_pending < ACKS_PENDING_MAX
+    lines.push({ partition, reachedSeq, isAskedFor })
   }
-  return inLine
+  return lines
 }

@@ -21,7 +21,7 @@ import {
 const STREAM_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /** Messages of one partition in its owner's hands at once: rate times the slowest attempt, parked ones excluded. */
-const ACKS_PENDING_MAX = 10_000
+export const ACKS_PENDING_MAX = 10_000
 
 const ACK_WAIT_MS = 90_000
 
@@ -77,7 +77,7 @@ export async function ensureDeliveryConsumer(
     await addConsumer(manager, partition)
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error
-    if (OVERLAPS.includes(error.code)) await deleteFormerConsumer(manager)
+    if (OVERLAPS.includes(error.code)) await deleteConsumer(manager, FORMER_CONSUMER)
     else if (error.code === JetStreamApiCodes.StreamNotFound) await ensureStream(manager)
     else throw error
     await addConsumer(manager, partition)
@@ -95,10 +95,18 @@ async function addConsumer(manager: JetStreamManager, partition: number): Promis
   })
 }
 
-/** Another worker may have done it in the meantime. */
-async function deleteFormerConsumer(manager: JetStreamManager): Promise<void> {
+/** Its partition's owner, which is told, makes it anew. */
+export async function deleteDeliveryConsumer(
+  manager: JetStreamManager,
+  partition: number,
+): Promise<void> {
+  await deleteConsumer(manager, deliveryConsumer(partition))
+}
+
+/** Another process may have done it in the meantime. */
+async function deleteConsumer(manager: JetStreamManager, name: string): Promise<void> {
   try {
-    await manager.consumers.delete(DELIVERY_STREAM, FORMER_CONSUMER)
+    await manager.consumers.delete(DELIVERY_STREAM, name)
   } catch (error) {
     const isGone =
       error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound

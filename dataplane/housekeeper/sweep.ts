@@ -15,9 +15,11 @@ import {
 import { firstIdAt, timeOfId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
-import { partitionsInLine } from '../../core/stream/delivery-backlog.ts'
+import { findLines, type Line } from '../../core/stream/delivery-backlog.ts'
+import { deleteDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import { partitionOf, WAITING_DUE } from '../../core/stream/subjects.ts'
+import { Lines } from './lines.ts'
 
 /** A walk that takes longer goes on in the next pass. */
 const PASS_MS = 200
@@ -60,6 +62,7 @@ interface Walk {
  */
 export class Sweep {
   readonly #deps: SweepDeps
+  readonly #lines = new Lines()
   /** Where the last pass left it. */
   #watermark: string | undefined
   /** Not at its end yet. */
@@ -79,7 +82,7 @@ export class Sweep {
     if (isKnown && performance.now() < this.#restUntil) return
     const former = isKnown ? this.#walk : undefined
     const walk = former ?? { fromId: watermark, heldId: undefined, tookMs: 0 }
-    const inLine = await standingInLine(this.#deps)
+    const inLine = await this.#standingInLine()
     const startedAt = performance.now()
     let isOver = false
     while (!isOver && performance.now() - startedAt < PASS_MS)
@@ -113,6 +116,22 @@ export class Sweep {
     )[0]?.deliveryId
     walk.fromId = endId
     return endId === lastId
+  }
+
+  /** What nobody gives out though it is asked for is lost too, and its consumer made anew. */
+  async #standingInLine(): Promise<ReadonlySet<number>> {
+    const { manager, log } = this.#deps
+    const lines = await linesOf(this.#deps)
+    const stuck = this.#lines.note(lines, performance.now())
+    for (const partition of stuck) {
+      log.warn({ partition }, 'A consumer of the stream gives nothing: making it anew')
+      try {
+        await deleteDeliveryConsumer(manager, partition)
+      } catch (err) {
+        log.warn({ err, partition }, 'Cannot delete a consumer')
+      }
+    }
+    return new Set(lines.map(({ partition }) => partition).filter((one) => !stuck.has(one)))
   }
 
   async #move(lost: (OpenDelivery & { partition: number })[], nowMs: number): Promise<number> {
@@ -159,11 +178,11 @@ async function heldWatermark({ db, clock, log }: SweepDeps): Promise<string> {
   return from
 }
 
-async function standingInLine({ manager, clock }: SweepDeps): Promise<ReadonlySet<number>> {
+async function linesOf({ manager, clock }: SweepDeps): Promise<Line[]> {
   try {
-    return await partitionsInLine(manager, clock.now())
+    return await findLines(manager, clock.now())
   } catch {
     // No stream, no message in line: NATS is away or lost its store, which is what the sweep is for.
-    return new Set()
+    return []
   }
 }

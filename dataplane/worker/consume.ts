@@ -7,7 +7,7 @@ import type { Logger } from '../../core/log.ts'
 import { unpackDeliveries, type DeliveryMessage } from '../../core/stream/delivery-message.ts'
 import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
 import { ensureDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
-import { connectedMs, type NatsConnection } from '../../core/stream/nats.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
 import { answersOf, type Answer } from './answers.ts'
 import type { ByteBudget, Share } from './byte-budget.ts'
 import type { Results } from './results.ts'
@@ -112,14 +112,15 @@ export class Consumption {
   }
 
   #open(partition: number): DeliveryPull {
-    return new DeliveryPull({
+    const pull: DeliveryPull = new DeliveryPull({
       nats: this.#deps.nats,
       partition,
       ahead: () => this.#ahead,
       mayAsk: () => this.#hasRoom(partition),
-      take: (message) => this.#take(message, partition),
+      take: (message) => this.#take(message, partition, pull.knownMs),
       onMissing: () => void this.#restore(partition),
     })
+    return pull
   }
 
   #hasRoom(partition: number): boolean {
@@ -146,7 +147,7 @@ export class Consumption {
     }
   }
 
-  #take(message: StreamMessage, partition: number): void {
+  #take(message: StreamMessage, partition: number, knownMs: number): void {
     const hold = this.#deps.holdOf(partition)
     if (hold === undefined) {
       message.nak()
@@ -159,13 +160,14 @@ export class Consumption {
     const { redelivered } = message
     deliveries.forEach((decoded, index) => {
       const answer = answers[index]
-      if (answer) this.#takeOne({ answer, redelivered, bytes, decoded, hold })
+      if (answer) this.#takeOne({ answer, redelivered, knownMs, bytes, decoded, hold })
     })
   }
 
   /**
-   * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments. It sends
-   * again what does not look redelivered: what is still in hand is passed over, what may be finished is claimed first.
+   * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments, as has a
+   * consumer that was made anew. What comes again does not look redelivered: what is still in hand is passed over, what
+   * may be finished is claimed first.
    */
   #takeOne(came: Came): void {
     const { delivery } = came.decoded
@@ -175,10 +177,10 @@ export class Consumption {
       this.#inHand.set(delivery.id, came.answer)
       return
     }
-    const { clock, nats, memory } = this.#deps
+    const { clock, memory } = this.#deps
     const leaseRestMs = delivery.leaseUntilMs - clock.now()
-    const isOlderThanConnection = LEASE_MS - leaseRestMs > connectedMs(nats) - CLOCKS_MS
-    const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || isOlderThanConnection
+    const maybeFinished = LEASE_MS - leaseRestMs > came.knownMs - CLOCKS_MS
+    const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || maybeFinished
     const taken = { ...came, room: memory.hold(came.bytes) }
     if (!mustClaim) this.#admit(taken, published(came.decoded))
     else this.#track(came.hold.partition, this.#claim(taken))
@@ -235,6 +237,8 @@ export class Consumption {
 interface Came {
   answer: Answer
   redelivered: boolean
+  /** Only what is younger cannot have been finished before. */
+  knownMs: number
   /** Of the message, its part. */
   bytes: number
   decoded: DeliveryMessage

@@ -9,7 +9,7 @@ import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/d
 import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
 import { ensureDeliveryConsumer, ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { connectedMs, openNats } from '../../core/stream/nats.ts'
-import { deliverySubject } from '../../core/stream/subjects.ts'
+import { DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
 import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
 import { Consumption } from '../../dataplane/worker/consume.ts'
 import { openResults } from '../../dataplane/worker/results.ts'
@@ -99,6 +99,33 @@ test('a message larger than that part, which is none of ours, does not stand in 
   })
 })
 
+test('a consumer that is gone is made again only when the server has done deleting it', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { nats, manager, publish } = await openStream(stack)
+  const taken: StreamMessage[] = []
+  const missed: number[] = []
+  const pull: DeliveryPull = new DeliveryPull({
+    nats,
+    partition: PARTITION,
+    ahead: () => 256,
+    mayAsk: () => true,
+    take: (message) => taken.push(message),
+    onMissing: () => {
+      missed.push(performance.now())
+      void ensureDeliveryConsumer(manager, PARTITION).then(() => pull.resume())
+    },
+  })
+  stack.defer(async () => await pull.stop())
+  await publish([new Uint8Array(10)])
+  await eventually(() => expect(taken).toHaveLength(1))
+  const deletedAt = performance.now()
+  await manager.streams.delete(DELIVERY_STREAM)
+  await eventually(() => expect(missed).toHaveLength(2))
+  expect((missed[1] ?? 0) - deletedAt).toBeGreaterThan(1_000)
+  await eventually(async () => await publish([new Uint8Array(10)]))
+  await eventually(() => expect(taken).toHaveLength(2))
+})
+
 const NOW = Date.now()
 const clock = { now: () => NOW }
 
@@ -150,7 +177,8 @@ test('a worker asks for messages as long as there is room for them, and again wh
     admit: (work) => inHand.push(work),
   })
   stack.defer(async () => await consumption.stopAll())
-  // A message older than the connection would be claimed in PostgreSQL first.
+  await consumption.look([hold])
+  // A message older than the connection or the pull would be claimed in PostgreSQL first.
   await eventually(() => expect(connectedMs(nats)).toBeGreaterThan(2_000))
   const packs = Array.from({ length: 60 }, () => [delivery(60_000), delivery(60_000)])
   const count = packs.flat().length

@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-import { jetstreamManager } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { readWatermark, writeWatermark } from '../../core/db/deliveries/sweep.ts'
 import { firstIdAt } from '../../core/ids.ts'
+import { PARTITIONS } from '../../core/limits.ts'
 import { unpackDeliveries } from '../../core/stream/delivery-message.ts'
-import { DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
+import { ACKS_PENDING_MAX } from '../../core/stream/delivery-stream.ts'
+import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
 import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
 import { hangs, says, type Arrival } from '../endpoint.ts'
 import { homeOf } from '../partitions.ts'
@@ -147,12 +150,56 @@ test('without its stream the relay delivers by the sweeper, and makes the stream
   await manager.streams.delete(DELIVERY_STREAM)
   const lost = await relay.accept(source)
   await relay.advance(SWEPT_MS)
-  // A worker that was not told of the deletion looks after its consumers when a request for messages has run out.
   await relay.reaches(lost, { status: 'succeeded' }, 20_000)
-  // The clock stands as far as the sweeper is concerned: what comes now comes by the stream.
   await eventually(async () => {
-    await relay.reaches(await relay.accept(source), { status: 'succeeded' }, SWEPT_MS / 4)
-  }, 30_000)
+    const { state } = await manager.streams.info(DELIVERY_STREAM)
+    expect(state.consumer_count).toBe(PARTITIONS)
+  }, 20_000)
+  // The clock stands as far as the sweeper is concerned: what comes now comes by the stream.
+  await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+  expect(endpoint.arrivals).toHaveLength(3)
+  expect(eventsOf(endpoint.arrivals).size).toBe(3)
+}, 60_000)
+
+test('what ends while its consumer is away is not delivered again by the next one', async () => {
+  await using relay = await startRelay()
+  const { source, destination, endpoint } = await relay.route({
+    respond: (response) => setTimeout(() => response.end(), 300),
+  })
+  const manager = await jetstreamManager(relay.nats)
+  // What is nearly as old as the worker's connection is claimed in any case.
+  await sleep(4_000)
+  const eventId = await relay.accept(source)
+  await eventually(() => expect(endpoint.arrivals).toHaveLength(1))
+  await manager.consumers.delete(DELIVERY_STREAM, deliveryConsumer(homeOf(relay, destination)))
+  await relay.reaches(eventId, { status: 'succeeded' })
+  await relay.reaches(await relay.accept(source), { status: 'succeeded' }, 20_000)
+  await eventually(async () => expect(await streamed(relay)).toBe(0))
+  expect(endpoint.arrivals).toHaveLength(2)
+})
+
+test('what a consumer does not give to a worker that asks is swept, and the consumer made anew', async () => {
+  await using relay = await startRelay()
+  const { source, destination, endpoint } = await relay.route()
+  const manager = await jetstreamManager(relay.nats)
+  const name = deliveryConsumer(homeOf(relay, destination))
+  await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+  // Gives one message at a time, and a stranger keeps it.
+  await manager.consumers.update(DELIVERY_STREAM, name, { max_ack_pending: 1 })
+  const stranger = await jetstream(relay.nats).consumers.get(DELIVERY_STREAM, name)
+  let isTaken = false
+  void stranger.next({ expires: 20_000 }).then((message) => (isTaken = message !== null))
+  const ids: string[] = []
+  await eventually(async () => {
+    ids.push(await relay.accept(source))
+    expect(isTaken).toBe(true)
+  })
+  ids.push(await relay.accept(source))
+  await relay.advance(SWEPT_MS)
+  for (const id of ids) await relay.reaches(id, { status: 'succeeded' }, 20_000)
+  await eventually(async () => expect(await streamed(relay)).toBe(0))
+  const { config } = await manager.consumers.info(DELIVERY_STREAM, name)
+  expect(config.max_ack_pending).toBe(ACKS_PENDING_MAX)
   expect(eventsOf(endpoint.arrivals).size).toBe(endpoint.arrivals.length)
 }, 60_000)
 
