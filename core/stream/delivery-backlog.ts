@@ -28,11 +28,20 @@ export async function findLines(manager: JetStreamManager, nowMs: number): Promi
     const query = { seq: reachedSeq + 1, next_by_subj: deliverySubject(partition) }
     const next = await manager.streams.getMessage(DELIVERY_STREAM, query)
     if (next === null || !isOld(next.time)) continue
-    const isAskedFor =
-      consumer !== undefined &&
-      consumer.num_waiting > 0 &&
-      consumer.num_ack_pending < ACKS_PENDING_MAX
-    lines.push({ partition, reachedSeq, isAskedFor })
+    lines.push({
+      partition,
+      reachedSeq,
+      isAskedFor: consumer !== undefined && isAskedFor(consumer),
+    })
   }
   return lines
+}
+
+/** Somebody may have paused it (NATS 2.11), which is no reason to replace it. */
+function isAskedFor(consumer: ConsumerInfo): boolean {
+  return (
+    consumer.num_waiting > 0 &&
+    consumer.num_ack_pending < ACKS_PENDING_MAX &&
+    consumer.paused !== true
+  )
 }
