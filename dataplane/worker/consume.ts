@@ -23,6 +23,9 @@ const HELD_MAX = 8_192
 /** Claims of one partition under way past which none of its messages is taken: PostgreSQL answers these first. */
 const CLAIMING_MAX = 512
 
+/** After one that failed no consumer is made for this long: the others fail as it did. */
+const RESTORE_REST_MS = 2_000
+
 /** With less of the lease left than this, the row is claimed before the attempt: the sweeper may be near. */
 const LEASE_REST_MS = 7_000
 
@@ -58,6 +61,8 @@ export class Consumption {
   readonly #stopping = new Map<number, Promise<unknown>>()
   /** Claims under way, by partition. */
   readonly #claiming = new Map<number, Set<Promise<void>>>()
+  /** On the monotonic clock: until when no consumer is made. */
+  #restsUntil = -Infinity
   #ahead = PULL_AHEAD
   /** How to answer for the work in hand by delivery id, each to the newest message that names it. */
   readonly #inHand = new Map<string, Answer>()
@@ -74,8 +79,8 @@ export class Consumption {
     this.#ahead = Math.max(PULL_AHEAD_MIN, Math.floor(PULL_AHEAD / Math.max(1, owned.size)))
     for (const partition of owned) {
       const pull = this.#pulls.get(partition)
-      if (pull === undefined) this.#pulls.set(partition, this.#open(partition))
-      else pull.look()
+      if (pull !== undefined) pull.look()
+      else if (!this.#isResting()) this.#pulls.set(partition, this.#open(partition))
     }
   }
 
@@ -141,10 +146,15 @@ export class Consumption {
       await ensureDeliveryConsumer(manager, partition)
       this.#pulls.get(partition)?.resume()
     } catch (err) {
-      log.warn({ err, partition }, 'Cannot make a consumer')
-      // The next look opens it anew.
+      if (!this.#isResting()) log.warn({ err, partition }, 'Cannot make a consumer')
+      this.#restsUntil = performance.now() + RESTORE_REST_MS
+      // A later look opens it anew.
       await this.stop([partition])
     }
+  }
+
+  #isResting(): boolean {
+    return performance.now() < this.#restsUntil
   }
 
   #take(message: StreamMessage, partition: number, knownMs: number): void {

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { jetstream } from '@nats-io/jetstream'
 import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
@@ -9,7 +11,7 @@ import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/d
 import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
 import { ensureDeliveryConsumer, ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { connectedMs, openNats } from '../../core/stream/nats.ts'
-import { DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
+import { DELIVERY_STREAM, DELIVERY_SUBJECTS, deliverySubject } from '../../core/stream/subjects.ts'
 import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
 import { Consumption } from '../../dataplane/worker/consume.ts'
 import { openResults } from '../../dataplane/worker/results.ts'
@@ -154,6 +156,48 @@ function delivery(bodyBytes: number): Buffer {
     leaseUntilMs: NOW + LEASE_MS,
   })
 }
+
+test('while consumers cannot be made they are tried now and then, and taken from when they can', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { nats, manager, publish } = await openStream(stack)
+  await manager.streams.delete(DELIVERY_STREAM)
+  await manager.streams.add({ name: 'OTHER', subjects: [DELIVERY_SUBJECTS] })
+  const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
+  stack.defer(async () => await pool.end())
+  const warned: string[] = []
+  const holds = [1, 2, 3, PARTITION].map((partition) => ({ partition, epoch: 1 }))
+  const inHand: Work[] = []
+  const consumption = new Consumption({
+    nats,
+    manager,
+    clock,
+    log: pino({ level: 'warn' }, { write: (line) => void warned.push(line) }),
+    results: openResults({ pool, clock, log }),
+    memory: new ByteBudget(PULL_BYTES_MAX),
+    held: () => inHand.length,
+    hasRoom: () => true,
+    holdOf: (partition) => holds.find((hold) => hold.partition === partition),
+    admit: (work) => inHand.push(work),
+  })
+  stack.defer(async () => await consumption.stopAll())
+  const endAt = performance.now() + 1_500
+  while (performance.now() < endAt) {
+    await consumption.look(holds)
+    await sleep(20)
+  }
+  expect(warned.length).toBeGreaterThan(0)
+  expect(warned.length).toBeLessThanOrEqual(2)
+  await manager.streams.delete('OTHER')
+  await eventually(async () => {
+    await consumption.look(holds)
+    const { state } = await manager.streams.info(DELIVERY_STREAM)
+    expect(state.consumer_count).toBe(holds.length)
+  })
+  // A message older than the pull would be claimed in PostgreSQL first.
+  await sleep(1_500)
+  await publish([packDeliveries([delivery(10)])])
+  await eventually(() => expect(inHand).toHaveLength(1))
+})
 
 test('a worker asks for messages as long as there is room for them, and again when they are done', async () => {
   await using stack = new AsyncDisposableStack()
