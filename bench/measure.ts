@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { paced, unpaced, type Pace } from './pace.ts'
 import { forEachPart, readUsage, type Part } from './processes.ts'
 import { Journal, openSink, Senders, type Target } from './traffic.ts'
 
@@ -54,7 +55,7 @@ export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
   const journal = new Journal()
   const senders = new Senders(traffic.target)
   await senders.open(traffic.connections)
-  const pace = traffic.rate === undefined ? unpaced(traffic) : paced(traffic.rate)
+  const pace = traffic.rate === undefined ? unpaced(traffic.window) : paced(traffic.rate)
   const arrive = (number: number): void => noteArrival(journal, number, traffic, pace)
   sink.listeners.add(arrive)
   const before = readUsage(traffic.supervisorPid, traffic.besides)
@@ -85,54 +86,6 @@ export async function runTraffic(sink: Sink, traffic: Traffic): Promise<Run> {
   sink.listeners.delete(arrive)
   senders.close()
   return summarise(journal, (endedAt - startedAt) / 1_000, { before, after })
-}
-
-interface Pace {
-  /** Calls `send` with the moment at which each event is due. */
-  run(send: (dueAt: number) => void, until: number): Promise<void>
-  done(): void
-}
-
-/** Open loop: events are due evenly, whatever becomes of the earlier ones. */
-export function paced(rate: number): Pace {
-  return {
-    async run(send, until) {
-      const intervalMs = 1_000 / rate
-      let dueAt = performance.now()
-      while (dueAt < until) {
-        const now = performance.now()
-        while (dueAt <= now && dueAt < until) {
-          send(dueAt)
-          dueAt += intervalMs
-        }
-        await sleep(Math.max(0, Math.min(dueAt - performance.now(), 1)))
-      }
-    },
-    done: () => undefined,
-  }
-}
-
-/** As fast as deliveries arrive: the rate that can be sustained, with no backlog hidden anywhere. */
-function unpaced({ window = 256 }: Traffic): Pace {
-  let underway = 0
-  let next: (() => void) | undefined
-  return {
-    async run(send, until) {
-      next = () => {
-        while (underway < window && performance.now() < until) {
-          underway++
-          send(performance.now())
-        }
-      }
-      next()
-      await sleep(Math.max(0, until - performance.now()))
-      next = undefined
-    },
-    done() {
-      underway--
-      next?.()
-    },
-  }
 }
 
 function noteArrival(journal: Journal, number: number, { fanOut }: Traffic, pace: Pace): void {
