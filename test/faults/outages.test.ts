@@ -1,9 +1,14 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { JetStreamManager } from '@nats-io/jetstream'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import { DESTINATION_CONCURRENCY_DEFAULT, LEASE_MS } from '../../core/limits.ts'
+import { deliveryManager } from '../../core/stream/delivery-stream.ts'
+import { openNats } from '../../core/stream/nats.ts'
+import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
 import { isGone } from '../../standalone/os-process.ts'
 import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
 import { accountOf } from './account.ts'
@@ -42,6 +47,13 @@ async function pass(load: Load, from: number, seconds: number): Promise<number> 
   return count
 }
 
+async function managerOfServer(): Promise<JetStreamManager> {
+  const { url } = await startTestNats(servers)
+  const nats = await openNats(url, 'test', pino({ level: 'silent' }))
+  onTestFinished(async () => await nats.close())
+  return await deliveryManager(nats)
+}
+
 test('NATS away and back without its store loses nothing that was accepted', async () => {
   await using route = await openRoute(relay, 'NATS away')
   await using load = startLoad({ ...route, perSecond: PER_SECOND })
@@ -57,6 +69,33 @@ test('NATS away and back without its store loses nothing that was accepted', asy
   const account = await settle('NATS away, store lost', relay, { route, sent })
   expect(account).toMatchObject({ refused: 0, unanswered: 0 })
   // The stream was made anew: the last ones did not have to wait for the sweep.
+  const last = accountOf(sent.slice(-PER_SECOND), route.destination.arrivals)
+  expect(last.longestMs).toBeLessThan(LEASE_MS)
+})
+
+test('consumers that are deleted under load cost nothing and repeat nothing', async () => {
+  await using route = await openRoute(relay, 'consumers deleted')
+  await using load = startLoad({ ...route, perSecond: PER_SECOND })
+  const deleted = await pass(load, 0, 3)
+  const manager = await managerOfServer()
+  for await (const { name } of manager.consumers.list(DELIVERY_STREAM))
+    await manager.consumers.delete(DELIVERY_STREAM, name)
+  await pass(load, deleted, AWAY_SECONDS)
+  const account = await settle('consumers deleted', relay, { route, sent: await load.stop() })
+  expect(account).toMatchObject({ refused: 0, unanswered: 0, duplicated: 0 })
+  // What came meanwhile waited in the stream.
+  expect(account.longestMs).toBeLessThan(LEASE_MS)
+})
+
+test('a delivery stream that is deleted under load loses nothing, and is made anew', async () => {
+  await using route = await openRoute(relay, 'stream deleted')
+  await using load = startLoad({ ...route, perSecond: PER_SECOND })
+  const deleted = await pass(load, 0, 3)
+  await (await managerOfServer()).streams.delete(DELIVERY_STREAM)
+  await pass(load, deleted, AWAY_SECONDS + 5)
+  const sent = await load.stop()
+  const account = await settle('stream deleted', relay, { route, sent })
+  expect(account).toMatchObject({ refused: 0, unanswered: 0, duplicated: 0 })
   const last = accountOf(sent.slice(-PER_SECOND), route.destination.arrivals)
   expect(last.longestMs).toBeLessThan(LEASE_MS)
 })
