@@ -13,7 +13,7 @@ import { ensureDeliveryConsumer, ensureDeliveryStream } from '../../core/stream/
 import { connectedMs, openNats } from '../../core/stream/nats.ts'
 import { DELIVERY_STREAM, DELIVERY_SUBJECTS, deliverySubject } from '../../core/stream/subjects.ts'
 import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
-import { Consumption } from '../../dataplane/worker/consume.ts'
+import { Consumption, type ConsumeDeps } from '../../dataplane/worker/consume.ts'
 import { openResults } from '../../dataplane/worker/results.ts'
 import type { Work } from '../../dataplane/worker/work.ts'
 import { eventually } from '../relay.ts'
@@ -157,29 +157,40 @@ function delivery(bodyBytes: number): Buffer {
   })
 }
 
+/** What a worker takes with, and what it has taken. */
+function openConsumption(
+  stack: AsyncDisposableStack,
+  deps: Pick<ConsumeDeps, 'nats' | 'manager' | 'log' | 'memory' | 'holdOf'>,
+) {
+  const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
+  stack.defer(async () => await pool.end())
+  const inHand: Work[] = []
+  const consumption = new Consumption({
+    ...deps,
+    clock,
+    results: openResults({ pool, clock, log }),
+    held: () => inHand.length,
+    hasRoom: () => true,
+    admit: (work) => inHand.push(work),
+  })
+  stack.defer(async () => await consumption.stopAll())
+  return { consumption, inHand }
+}
+
 test('while consumers cannot be made they are tried now and then, and taken from when they can', async () => {
   await using stack = new AsyncDisposableStack()
   const { nats, manager, publish } = await openStream(stack)
   await manager.streams.delete(DELIVERY_STREAM)
   await manager.streams.add({ name: 'OTHER', subjects: [DELIVERY_SUBJECTS] })
-  const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
-  stack.defer(async () => await pool.end())
   const warned: string[] = []
   const holds = [1, 2, 3, PARTITION].map((partition) => ({ partition, epoch: 1 }))
-  const inHand: Work[] = []
-  const consumption = new Consumption({
+  const { consumption, inHand } = openConsumption(stack, {
     nats,
     manager,
-    clock,
     log: pino({ level: 'warn' }, { write: (line) => void warned.push(line) }),
-    results: openResults({ pool, clock, log }),
     memory: new ByteBudget(PULL_BYTES_MAX),
-    held: () => inHand.length,
-    hasRoom: () => true,
     holdOf: (partition) => holds.find((hold) => hold.partition === partition),
-    admit: (work) => inHand.push(work),
   })
-  stack.defer(async () => await consumption.stopAll())
   const endAt = performance.now() + 1_500
   while (performance.now() < endAt) {
     await consumption.look(holds)
@@ -202,25 +213,16 @@ test('while consumers cannot be made they are tried now and then, and taken from
 test('a worker asks for messages as long as there is room for them, and again when they are done', async () => {
   await using stack = new AsyncDisposableStack()
   const { nats, manager, publish } = await openStream(stack)
-  const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
-  stack.defer(async () => await pool.end())
   const max = 4 * PULL_BYTES_MAX
   const memory = new ByteBudget(max)
   const hold = { partition: PARTITION, epoch: 1 }
-  const inHand: Work[] = []
-  const consumption = new Consumption({
+  const { consumption, inHand } = openConsumption(stack, {
     nats,
     manager,
-    clock,
     log,
-    results: openResults({ pool, clock, log }),
     memory,
-    held: () => inHand.length,
-    hasRoom: () => true,
     holdOf: () => hold,
-    admit: (work) => inHand.push(work),
   })
-  stack.defer(async () => await consumption.stopAll())
   await consumption.look([hold])
   // A message older than the connection or the pull would be claimed in PostgreSQL first.
   await eventually(() => expect(connectedMs(nats)).toBeGreaterThan(2_000))
