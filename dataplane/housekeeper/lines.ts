@@ -11,23 +11,23 @@ interface Stand {
 
 /** Tells the lines that move, or whose worker takes its time, from those whose consumer gives nothing to one that asks. */
 export class Lines {
-  readonly #stands = new Map<number, Stand>()
+  /** How each that is asked for stands, by its partition. */
+  #stands = new Map<number, Stand>()
 
-  /** Notes how they stand and returns the partitions of those that are stuck: each once, and again when it stays so. */
-  note(lines: readonly Line[], nowMs: number): Set<number> {
-    const asked = new Map(
-      lines.flatMap((line) => (line.isAskedFor ? [[line.partition, line.reachedSeq]] : [])),
-    )
-    for (const partition of this.#stands.keys())
-      if (!asked.has(partition)) this.#stands.delete(partition)
+  /**
+   * Notes how they stand at `atMs`, on the monotonic clock, and returns the partitions of those that are stuck: each once,
+   * and again when it stays so for as long.
+   */
+  note(lines: readonly Line[], atMs: number): Set<number> {
+    const stands = new Map<number, Stand>()
     const stuck = new Set<number>()
-    for (const [partition, reachedSeq] of asked) {
-      const stand = this.#stands.get(partition)
-      if (stand?.reachedSeq !== reachedSeq)
-        this.#stands.set(partition, { reachedSeq, sinceMs: nowMs })
-      else if (nowMs - stand.sinceMs >= STUCK_MS) stuck.add(partition)
+    for (const { partition, reachedSeq } of lines.filter(({ isAskedFor }) => isAskedFor)) {
+      const former = this.#stands.get(partition)
+      const stand = former?.reachedSeq === reachedSeq ? former : { reachedSeq, sinceMs: atMs }
+      if (atMs - stand.sinceMs >= STUCK_MS) stuck.add(partition)
+      else stands.set(partition, stand)
     }
-    for (const partition of stuck) this.#stands.delete(partition)
+    this.#stands = stands
     return stuck
   }
 }

@@ -118,7 +118,7 @@ export class Sweep {
     return endId === lastId
   }
 
-  /** What nobody gives out though it is asked for is lost too, and its consumer made anew. */
+  /** The partitions that are left alone. What a consumer does not give though it is asked for is as lost as the rest. */
   async #standingInLine(): Promise<ReadonlySet<number>> {
     const { manager, log } = this.#deps
     const lines = await linesOf(this.#deps)

@@ -42,6 +42,7 @@ async function openStream(stack: AsyncDisposableStack) {
 async function openPull(stack: AsyncDisposableStack) {
   const { nats, manager, publish } = await openStream(stack)
   const taken: StreamMessage[] = []
+  const missedAt: number[] = []
   const state = { mayAsk: true }
   const pull: DeliveryPull = new DeliveryPull({
     nats,
@@ -50,12 +51,15 @@ async function openPull(stack: AsyncDisposableStack) {
     mayAsk: () => state.mayAsk,
     take: (message) => taken.push(message),
     onMissing: () => {
+      missedAt.push(performance.now())
       void ensureDeliveryConsumer(manager, PARTITION).then(() => pull.resume())
     },
   })
   stack.defer(async () => await pull.stop())
   return {
     pull,
+    manager,
+    missedAt,
     state,
     taken,
     publish: async (bytes: number, count: number) =>
@@ -103,28 +107,14 @@ test('a message larger than that part, which is none of ours, does not stand in 
 
 test('a consumer that is gone is made again only when the server has done deleting it', async () => {
   await using stack = new AsyncDisposableStack()
-  const { nats, manager, publish } = await openStream(stack)
-  const taken: StreamMessage[] = []
-  const missed: number[] = []
-  const pull: DeliveryPull = new DeliveryPull({
-    nats,
-    partition: PARTITION,
-    ahead: () => 256,
-    mayAsk: () => true,
-    take: (message) => taken.push(message),
-    onMissing: () => {
-      missed.push(performance.now())
-      void ensureDeliveryConsumer(manager, PARTITION).then(() => pull.resume())
-    },
-  })
-  stack.defer(async () => await pull.stop())
-  await publish([new Uint8Array(10)])
+  const { manager, missedAt, taken, publish } = await openPull(stack)
+  await publish(10, 1)
   await eventually(() => expect(taken).toHaveLength(1))
   const deletedAt = performance.now()
   await manager.streams.delete(DELIVERY_STREAM)
-  await eventually(() => expect(missed).toHaveLength(2))
-  expect((missed[1] ?? 0) - deletedAt).toBeGreaterThan(1_000)
-  await eventually(async () => await publish([new Uint8Array(10)]))
+  await eventually(() => expect(missedAt).toHaveLength(2))
+  expect((missedAt[1] ?? 0) - deletedAt).toBeGreaterThan(1_000)
+  await eventually(async () => await publish(10, 1))
   await eventually(() => expect(taken).toHaveLength(2))
 })
 

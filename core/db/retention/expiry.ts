@@ -36,7 +36,7 @@ export async function expireWaiting(
 }
 
 /**
- * WaitingDelivery rows, and first attempts that never came back and have none yet: those are at or above the watermark. In the
+ * Waiting rows, and first attempts that never came back and have none yet: those are at or above the watermark. In the
  * order of an index, so that no step reads what lies behind it.
  */
 async function nextWaiting(
