@@ -6,12 +6,13 @@ import { z } from 'zod'
 import { openDb, openPool, type Pool } from '../../core/db/db.ts'
 import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/delivery-lists.ts'
 import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
+import { findOpen } from '../../core/db/deliveries/sweep.ts'
 import { listEvents, type EventFilter } from '../../core/db/events/events.ts'
 import { KEPT, KEPT_TEXTS_MAX } from '../../core/db/kept-plans.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import type { Tables } from '../../core/db/tables.ts'
 import { warmUp } from '../../core/db/warm-up.ts'
-import { newId } from '../../core/ids.ts'
+import { firstIdAt, newId } from '../../core/ids.ts'
 import { NO_FILTER } from '../no-filter.ts'
 import { furnish, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
@@ -225,6 +226,38 @@ test('what waited too long is looked for among what waits, and no step reads all
   expect(Math.max(...read)).toBeGreaterThanOrEqual(READ_ROWS)
   expect(Math.max(...read)).toBeLessThan(READ_MAX)
 })
+
+test('the sweep reads of what stands in line no more than it looks at, and all of it in order', async () => {
+  const client = await lists.connect()
+  try {
+    await client.query('begin')
+    await client.query(`update delivery set lease_until = now() where status = 'pending'`)
+    const { rows: inLine } = await client.query<{ id: string }>(
+      `select id from delivery where lease_until is not null order by id`,
+    )
+    const untilId = firstIdAt(world.clock.now())
+    const found: string[] = []
+    for (let fromId = firstIdAt(0); fromId < untilId;) {
+      const before = await readInTransaction(client)
+      const { open, endId } = await findOpen(client, { fromId, untilId })
+      found.push(...open.map(({ deliveryId }) => deliveryId))
+      // Two of three rows here are not pending: they are read and passed over.
+      expect((await readInTransaction(client)) - before).toBeLessThan(4 * READ_ROWS)
+      fromId = endId
+    }
+    expect([...new Set(found)]).toEqual(inLine.map(({ id }) => id))
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+})
+
+async function readInTransaction(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query<{ read: number }>(`
+    select sum(seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables
+    where relname like 'delivery\\_%'`)
+  return z.number().parse(rows[0]?.read)
+}
 
 /** Statements that the pool's one connection keeps, and those of them whose plan is for any values. */
 async function keptPlans(): Promise<{ kept: number; generic: number; mode: string }> {

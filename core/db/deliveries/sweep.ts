@@ -69,17 +69,24 @@ export function sweptUntil(nowMs: number): string {
   return firstIdAt(nowMs - LEASE_MS - MARGIN_MS)
 }
 
+/**
+ * Each class by itself: its index is in the order of ids, so that a step stops where it has enough. Of all classes at once
+ * every step read whatever was left (82 ms a step of 100,000 that stand in line, now 5).
+ */
 const FIND_OPEN = `
   select d.class, d.id as "deliveryId", d.lease_until as "leaseUntil", d.destination_id as "destinationId",
     d.project_id as "projectId", o.id as "organisationId", o.plan, o.overrides
-  from delivery d join project p on p.id = d.project_id join organisation o on o.id = p.organisation_id
-  where d.class = any($1::int2[]) and d.id >= $2::uuid and d.id < $3::uuid
-    and d.status = 'pending' and d.lease_until is not null
+  from unnest($1::int2[]) as c (class) cross join lateral (
+    select class, id, lease_until, destination_id, project_id from delivery
+    where class = c.class and id >= $2::uuid and id < $3::uuid and status = 'pending' and lease_until is not null
+    order by id limit $4::int4
+  ) d
+  join project p on p.id = d.project_id join organisation o on o.id = p.organisation_id
   order by d.id limit $4::int4`
 
 /** First attempts among these ids that have not ended, oldest first, and the id up to which all were seen. */
 export async function findOpen(
-  pool: pg.Pool,
+  pool: pg.Pool | pg.ClientBase,
   { fromId, untilId }: { fromId: string; untilId: string },
 ): Promise<{ open: OpenDelivery[]; endId: string }> {
   const classes = int2Array([...RETENTION_CLASSES, HELD_CLASS])
