@@ -352,6 +352,17 @@ test('replays stop at the quota of a hard-capped plan: what meets it counts as f
   expect(await query(own, 'select deliveries::int as n from usage')).toEqual([{ n: 10_000 }])
 })
 
+test('what was attempted belongs to its operation no more: an operation looks only at what it has put to wait', async () => {
+  await using relay = await startRelay()
+  const { source } = await relay.route({ respond: says(500) })
+  await relay.reaches(await relay.accept(source), { status: 'pending', attemptCount: 1 })
+  const { id } = await start(relay, 'replay', { sourceId: source.id })
+  expect(await ends(relay, id)).toMatchObject({ status: 'completed', processed: 1 })
+  const waiting = `select attempt_trigger as trigger, operation_id as "operationId" from delivery_waiting`
+  const retried = { trigger: 'automatic', operationId: null }
+  await eventually(async () => expect(await query(relay, waiting)).toEqual([retried, retried]))
+}, 60_000)
+
 test('a paced plan bounds what waits at once', async () => {
   await using own = await startWorld({ plan: 'hobby' })
   const from = await furnish(own, 'paced')

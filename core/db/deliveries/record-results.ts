@@ -116,7 +116,7 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
     from changed i where i.next_at is not null
     on conflict (delivery_id) do update set
       status = excluded.status, attempt_trigger = 'automatic', next_at = excluded.next_at, claimed_by = null,
-      error_code = excluded.error_code, response_status = excluded.response_status
+      operation_id = null, error_code = excluded.error_code, response_status = excluded.response_status
   ), done as (
     delete from delivery_waiting w using input i
     where i.is_waiting and i.next_at is null and w.delivery_id = i.id
