@@ -12,7 +12,7 @@ import {
 import { findDestination } from '../../core/db/configuration/destinations.ts'
 import { findSource } from '../../core/db/configuration/sources.ts'
 import type { Db } from '../../core/db/db.ts'
-import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
+import { doomedConnection, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
@@ -146,7 +146,7 @@ export const CONNECTION_ROUTES = [
         const found =
           (await findConnection(tx, reach, params.id, { lock: true })) ??
           refuseMissing('con', params.id)
-        await cancelWaiting(tx, { kind: 'connection', ...found }, new Date(deps.clock.now()))
+        await doomRoutes(tx, [doomedConnection(found)], new Date(deps.clock.now()))
         await deleteConnection(tx, found.id)
         await audit(tx, deps, {
           principal,
@@ -158,7 +158,7 @@ export const CONNECTION_ROUTES = [
         })
         return found
       })
-      await endWaiting(deps, [{ kind: 'connection', ...connection }])
+      await endWaiting(deps, [doomedConnection(connection)])
       await announceChanges(deps, [{ kind: 'source', id: connection.sourceId }])
       return { status: 204 }
     },

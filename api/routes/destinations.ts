@@ -10,7 +10,7 @@ import {
   updateDestination,
   type Destination as Row,
 } from '../../core/db/configuration/destinations.ts'
-import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
+import { doomedDestination, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
@@ -152,7 +152,7 @@ export const DESTINATION_ROUTES = [
     errors: ['CONFLICT'],
     async handle(call) {
       const { destination, connections } = await removeDestination(call)
-      await endWaiting(call.deps, [{ kind: 'destination', ...destination }])
+      await endWaiting(call.deps, [doomedDestination(destination.id)])
       await announceChanges(call.deps, [
         { kind: 'destination', id: destination.id },
         ...connections.map(({ sourceId }) => ({ kind: 'source' as const, id: sourceId })),
@@ -248,7 +248,7 @@ async function removeDestination({
       }
       demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
     }
-    await cancelWaiting(tx, { kind: 'destination', ...found }, new Date(deps.clock.now()))
+    await doomRoutes(tx, [doomedDestination(found.id)], new Date(deps.clock.now()))
     await deleteDestination(tx, found.id)
     await audit(tx, deps, {
       principal,

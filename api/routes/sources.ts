@@ -9,7 +9,7 @@ import {
   SOURCE_NAME_TAKEN,
   type ActiveSource,
 } from '../../core/db/configuration/sources.ts'
-import { cancelWaiting } from '../../core/db/deliveries/retries.ts'
+import { doomedConnection, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
@@ -145,10 +145,7 @@ export const SOURCE_ROUTES = [
     errors: ['CONFLICT'],
     async handle(call) {
       const connections = await removeSource(call)
-      await endWaiting(
-        call.deps,
-        connections.map((connection) => ({ kind: 'connection', ...connection })),
-      )
+      await endWaiting(call.deps, connections.map(doomedConnection))
       await announceChanges(call.deps, [{ kind: 'source', id: call.params.id }])
       return { status: 204 }
     },
@@ -218,10 +215,7 @@ async function removeSource({
       }
       demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
     }
-    const now = new Date(deps.clock.now())
-    for (const connection of connections) {
-      await cancelWaiting(tx, { kind: 'connection', ...connection }, now)
-    }
+    await doomRoutes(tx, connections.map(doomedConnection), new Date(deps.clock.now()))
     await deleteSource(tx, found.id)
     await audit(tx, deps, {
       principal,

@@ -30,6 +30,7 @@ export interface Tables extends StatisticsTables {
   attempt: AttemptTable
   delivery_waiting: DeliveryWaitingTable
   delivery_failed: DeliveryFailedTable
+  doomed_route: DoomedRouteTable
   pacing: PacingTable
   process: ProcessTable
   lease: LeaseTable
@@ -302,6 +303,18 @@ interface DeliveryWaitingTable {
   error_code?: string | null
   response_status?: number | null
   operation_id: string | null
+}
+
+/** A deleted destination or connection whose waiting deliveries are being cancelled. */
+interface DoomedRouteTable {
+  id: string
+  destination_id: string
+  /** Null when all that waits for the destination goes. */
+  connection_id: string | null
+  /** How far the walk over what waits for the destination has come. */
+  after_id: string
+  is_last_walk: Generated<boolean>
+  due_at: Time
 }
 
 /** What ended without success. */

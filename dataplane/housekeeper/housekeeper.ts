@@ -5,6 +5,7 @@ import { deleteOldChanges } from '../../core/db/processes/processes.ts'
 import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { followPlans, keepBilling, type BillingTaskDeps } from './billing.ts'
+import { cancelDoomed } from './doomed-routes.ts'
 import { judgeDestinations } from './failing.ts'
 import { deleteFinished, runOperations } from './operations.ts'
 import { purgeNightly } from './retention.ts'
@@ -17,6 +18,7 @@ const FOLD_MS = 1_000
 const BILLING_MS = 1_000
 const COUNT_MS = 100
 const OPERATIONS_MS = 100
+const DOOMED_MS = 1_000
 const MINUTE_MS = 60_000
 
 export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps {
@@ -47,6 +49,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(OPERATIONS_MS, 'operations', () =>
       runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),
     ),
+    task(DOOMED_MS, 'deleted routes', () => cancelDoomed(deps)),
     task(MINUTE_MS, 'finished operations', () => deleteFinished(deps)),
     task(MINUTE_MS, 'partitions', () => ensurePartitions(db, clock.now())),
     task(MINUTE_MS, 'retention', () => purgeNightly({ ...deps, signal: stop.signal })),

@@ -1,8 +1,7 @@
-import { sql, type RawBuilder } from 'kysely'
+import { sql } from 'kysely'
 
 import type { Db } from '../db.ts'
 import { withoutPruning } from '../pruning.ts'
-import { LIST_CANCELLED } from './cancellations.ts'
 
 /** A delivery that is to be attempted once more, by somebody's wish. */
 export interface Retry {
@@ -58,38 +57,4 @@ export async function makeRetries(
     where delivery_waiting.claimed_by is null or delivery_waiting.next_at <= ${now}::timestamptz`.execute(
     tx,
   )
-}
-
-/** What is about to be deleted, with the deliveries that wait for it. */
-export type Doomed =
-  | { kind: 'destination'; id: string; projectId: string }
-  | { kind: 'connection'; id: string; destinationId: string; projectId: string }
-
-/**
- * Cancels what waits for something that is deleted in the same transaction; what a worker has in hand goes out and
- * ends as it ends. (decisions: Delivery, "cancelled")
- */
-export async function cancelWaiting(db: Db, doomed: Doomed, now: Date): Promise<void> {
-  await withoutPruning(db)
-  await sql`
-    with gone as (
-      delete from delivery_waiting w where ${waitsFor(doomed)} and w.status <> 'in_flight'
-      returning w.class, w.delivery_id
-    ), changed as (
-      update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}
-      from gone where d.class = gone.class and d.id = gone.delivery_id
-        and d.status in ('pending', 'throttled')
-      returning d.*
-    )
-    ${sql.raw(LIST_CANCELLED)}`.execute(db)
-}
-
-function waitsFor(doomed: Doomed): RawBuilder<unknown> {
-  switch (doomed.kind) {
-    case 'destination':
-      return sql`w.project_id = ${doomed.projectId} and w.destination_id = ${doomed.id}`
-    case 'connection':
-      return sql`w.project_id = ${doomed.projectId} and w.destination_id = ${doomed.destinationId}
-        and w.connection_id = ${doomed.id}`
-  }
 }

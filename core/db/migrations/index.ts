@@ -15,6 +15,7 @@ import { up as spool } from './0012-spool.ts'
 import { up as cancelledDeliveries } from './0013-cancelled-deliveries.ts'
 import { up as invitations } from './0014-invitations.ts'
 import { up as latencyTexts } from './0015-latency-texts.ts'
+import { up as doomedRoutes } from './0016-doomed-routes.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -33,4 +34,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0013-cancelled-deliveries': { up: cancelledDeliveries },
   '0014-invitations': { up: invitations },
   '0015-latency-texts': { up: latencyTexts },
+  '0016-doomed-routes': { up: doomedRoutes },
 }

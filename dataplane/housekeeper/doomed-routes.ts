@@ -1,0 +1,17 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Db } from '../../core/db/db.ts'
+import { cancelStep, nextDoomedRoute } from '../../core/db/deliveries/doomed-routes.ts'
+
+/** Of a second, so that a long backlog of what was deleted leaves most of a core to live traffic. */
+const PASS_MS = 200
+
+/** Cancels what waits for destinations and connections that were deleted, as far as the deletion itself did not. */
+export async function cancelDoomed({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+  const endsAt = performance.now() + PASS_MS
+  do {
+    const now = new Date(clock.now())
+    const id = await nextDoomedRoute(db, now)
+    if (id === undefined) return
+    await db.transaction().execute((tx) => cancelStep(tx, id, now))
+  } while (performance.now() < endsAt)
+}

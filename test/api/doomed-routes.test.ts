@@ -1,0 +1,116 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import {
+  cancelStep,
+  doomedConnection,
+  doomedDestination,
+  doomRoutes,
+  DOOMED_STEP_ROWS,
+} from '../../core/db/deliveries/doomed-routes.ts'
+import { cancelDoomed } from '../../dataplane/housekeeper/doomed-routes.ts'
+import { eventually } from '../relay.ts'
+import { furnish, seedDelivery, uuid, type Furniture } from '../seed.ts'
+import { startWorld, type World } from '../world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => await world[Symbol.asyncDispose]())
+
+const now = (): Date => new Date(world.clock.now())
+
+/** Parked deliveries, of two connections in turn. */
+async function park(at: Furniture, other: Furniture, count: number): Promise<void> {
+  const [first, second] = [uuid('con', at.connectionId), uuid('con', other.connectionId)]
+  await sql`
+    with parked as (
+      insert into delivery (class, id, connection_id, destination_id, source_id, project_id, status, trigger, max_attempts)
+      select 90, uuidv7(interval '-1 minute' + n * interval '1 ms'),
+        case when n % 2 = 0 then ${first}::uuid else ${second}::uuid end, ${uuid('dst', at.destinationId)}::uuid,
+        ${uuid('src', at.sourceId)}::uuid, ${uuid('prj', world.projectId)}::uuid, 'throttled', 'ingest', 8
+      from generate_series(1, ${count}::int) as n returning *
+    )
+    insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+      partition, status, attempt_trigger)
+    select id, class, ${uuid('org', world.organisationId)}::uuid, project_id, destination_id, connection_id, source_id, 0,
+      status, 'initial' from parked`.execute(world.db)
+}
+
+/** Deliveries of a connection by status, and how many wait. */
+async function standing(of: Furniture): Promise<Record<string, number>> {
+  const connectionId = uuid('con', of.connectionId)
+  const { rows } = await sql<{ status: string; count: number }>`
+    select status, count(*)::int as count from delivery where connection_id = ${connectionId}::uuid group by 1
+    union all
+    select 'waiting', count(*)::int from delivery_waiting where connection_id = ${connectionId}::uuid`.execute(
+    world.db,
+  )
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+async function step(id: string): Promise<boolean> {
+  return await world.db.transaction().execute((tx) => cancelStep(tx, id, now()))
+}
+
+async function doomedIds(): Promise<string[]> {
+  const rows = await world.db.selectFrom('doomed_route').select('id').execute()
+  return rows.map(({ id }) => id)
+}
+
+test('what waits for a deleted connection is cancelled step by step, and nothing else is', async () => {
+  const gone = await furnish(world, 'gone')
+  const stays = await furnish(world, 'stays')
+  await park(gone, stays, 5_000)
+  const inHand = { ...gone, eventId: null, status: 'in_flight', nextAt: now(), claimedBy: 'worker' }
+  await seedDelivery(world, inHand)
+  const id = uuid('con', gone.connectionId)
+  const doomed = doomedConnection({ id, destinationId: uuid('dst', gone.destinationId) })
+  await world.db.transaction().execute((tx) => doomRoutes(tx, [doomed], now()))
+
+  expect(await step(id)).toBe(true)
+  expect(await standing(gone)).toMatchObject({ cancelled: DOOMED_STEP_ROWS / 2 })
+  expect(await step(id)).toBe(true)
+  expect(await step(id)).toBe(false)
+  expect(await standing(gone)).toEqual({ cancelled: 2_500, in_flight: 1, waiting: 1 })
+  expect(await standing(stays)).toEqual({ throttled: 2_500, waiting: 2_500 })
+  const { body } = await world.api(
+    'GET',
+    `/v1/deliveries?status=cancelled&connectionId=${gone.connectionId}&limit=5`,
+  )
+  expect(body.data).toHaveLength(5)
+})
+
+test('the housekeeper goes on with what a deletion left, and finds a minute later what a worker has put to wait since', async () => {
+  const gone = await furnish(world, 'left')
+  await park(gone, gone, 2_500)
+  const id = uuid('dst', gone.destinationId)
+  await world.db.transaction().execute((tx) => doomRoutes(tx, [doomedDestination(id)], now()))
+  await eventually(async () => {
+    await cancelDoomed(world)
+    expect(await standing(gone)).toEqual({ cancelled: 2_500, waiting: 0 })
+  })
+
+  await park(gone, gone, 3)
+  await cancelDoomed(world)
+  expect(await standing(gone)).toEqual({ cancelled: 2_500, throttled: 3, waiting: 3 })
+  expect(await doomedIds()).toContain(id)
+  world.clock.advance(61_000)
+  await eventually(async () => {
+    await cancelDoomed(world)
+    expect(await doomedIds()).toEqual([])
+  })
+  expect(await standing(gone)).toEqual({ cancelled: 2_503, waiting: 0 })
+})
+
+test('a route of which much waits is deleted by one request, and what waited is cancelled', async () => {
+  const { sourceId, ...route } = await furnish(world, 'deleted')
+  await park({ sourceId, ...route }, { sourceId, ...route }, 6_000)
+  const deleted = await world.api('DELETE', `/v1/sources/${sourceId}?cascade=true`)
+  expect(deleted.status).toBe(204)
+  await eventually(async () => {
+    await cancelDoomed(world)
+    expect(await standing({ sourceId, ...route })).toEqual({ cancelled: 6_000, waiting: 0 })
+  })
+})
