@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 
+import { bareRelay } from './scenarios/bare-relay.ts'
 import { bodies } from './scenarios/bodies.ts'
 import { capacity } from './scenarios/capacity.ts'
 import { destinations } from './scenarios/destinations.ts'
@@ -36,6 +37,7 @@ const given = {
 
 const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   floors,
+  'bare-relay': bareRelay,
   capacity: () => capacity(1, given),
   'fan-out': () => capacity(3, given),
   'fan-out-20': () => capacity(20, given),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { median } from '../measure.ts'
-import { openRelay } from '../relay.ts'
+import { openRelay, type Relay } from '../relay.ts'
 import { memoryOf, type Row } from '../table.ts'
 
-const BACKLOG = 100_000
+export const BACKLOG = 100_000
 const DRAIN_DEADLINE_MS = 120_000
 const RUNS = 3
 
@@ -25,7 +25,10 @@ export async function drain(): Promise<Row[]> {
   ]
 }
 
-async function drainOnce(relay: Awaited<ReturnType<typeof openRelay>>): Promise<number> {
+/** Deliveries a second. */
+export async function drainOnce(
+  relay: Pick<Relay, 'sink' | 'fill' | 'workerPid'>,
+): Promise<number> {
   const worker = relay.workerPid()
   process.kill(worker, 'SIGSTOP')
   await relay.fill(BACKLOG)

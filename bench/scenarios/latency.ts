@@ -37,7 +37,7 @@ export async function latency(): Promise<Row[]> {
   ]
 }
 
-function spread(
+export function spread(
   runs: readonly Run[],
   which: 'toAnswer' | 'toArrival' | 'answerToArrival',
 ): Pick<Row, 'measured' | 'cpu'> {
