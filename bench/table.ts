@@ -25,6 +25,21 @@ export async function repeat(run: () => Promise<Run>): Promise<Run[]> {
   return runs
 }
 
+/** Deliveries a second, in the median. */
+export const ratePerSecond = (runs: readonly Run[]): number =>
+  median(runs.map((run) => run.delivered / run.seconds))
+
+export const rateText = (perSecond: number): string =>
+  `${Math.round(perSecond).toLocaleString('en')}/s`
+
+/** What the machine gives to anyone: nothing that we must reach. */
+export const floorRow = (what: string, measured: string, cpu = ''): Row => ({
+  figure: `floor: ${what}`,
+  must: '',
+  measured,
+  cpu,
+})
+
 /** Medians, in microseconds an event. */
 export function cpuOf(runs: readonly Run[]): string {
   const parts = PARTS.map((part) => ({

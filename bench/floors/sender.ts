@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 
 import { Agent } from 'undici'
 
+import { post } from './post.ts'
+
 const CONCURRENCY = 64
 
 /** Posts 1 KiB with undici as fast as `argv` address answers, for `argv` milliseconds; tells its count and CPU. */
@@ -12,24 +14,9 @@ const until = performance.now() + Number(runMs)
 const before = process.cpuUsage()
 let sent = 0
 
-function post(): Promise<void> {
-  return new Promise((resolve, reject) => {
-    agent.dispatch(
-      { origin, path: '/', method: 'POST', headers: ['content-type', 'application/json'], body },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: () => undefined,
-        onResponseData: () => undefined,
-        onResponseEnd: () => resolve(),
-        onResponseError: (_controller, error) => reject(error),
-      },
-    )
-  })
-}
-
 async function postOn(): Promise<void> {
   while (performance.now() < until) {
-    await post()
+    await post(agent, origin, body)
     sent++
   }
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
-import { fastify } from 'fastify'
 import pg from 'pg'
 
 import { byteaArray, uuidArray } from '../../core/db/binary-arrays.ts'
 import { Batcher } from '../../dataplane/batcher.ts'
+import { bareFastify } from './bare-fastify.ts'
 
 const BATCH = {
   itemsMax: 512,
@@ -32,9 +32,7 @@ const kept = new Batcher<Buffer, true>(BATCH, async (bodies) => {
   return bodies.map(() => true)
 })
 
-const app = fastify()
-app.removeAllContentTypeParsers()
-app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+const app = bareFastify()
 app.post('/', () => ({ ok: true }))
 app.post<{ Body: Buffer }>('/kept', async ({ body }) => {
   await kept.add(body)

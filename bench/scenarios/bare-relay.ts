@@ -1,6 +1,5 @@
 import { openBareRelay } from '../floors/bare-relay.ts'
-import { median } from '../measure.ts'
-import { cpuOf, repeat, type Row } from '../table.ts'
+import { cpuOf, floorRow, ratePerSecond, rateText, repeat, type Row } from '../table.ts'
 import { BACKLOG, drainOnce } from './drain.ts'
 import { spread } from './latency.ts'
 
@@ -16,8 +15,7 @@ export async function bareRelay(): Promise<Row[]> {
   const at = (traffic: { connections: number; window?: number; rate?: number }) =>
     repeat(() => relay.run({ seconds: SECONDS, ...traffic }))
   const full = await at({ connections: 128, window: 256 })
-  const sustained = median(full.map((run) => run.delivered / run.seconds))
-  const rows = [rowOf('sustained deliveries', perSecond(sustained), cpuOf(full))]
+  const rows = [row('sustained deliveries', rateText(ratePerSecond(full)), cpuOf(full))]
   for (const rate of RATES) {
     const runs = await at({ connections: 32, rate })
     for (const [what, which] of [
@@ -26,17 +24,12 @@ export async function bareRelay(): Promise<Row[]> {
       ['request to destination', 'toArrival'],
     ] as const) {
       const { measured, cpu } = spread(runs, which)
-      rows.push(rowOf(`${rate}/s: ${what}`, measured, cpu))
+      rows.push(row(`${rate}/s: ${what}`, measured, cpu))
     }
   }
-  const drained = perSecond(await drainOnce(relay))
-  return [...rows, rowOf(`drain of a ${BACKLOG.toLocaleString('en')} backlog`, drained, '')]
+  const drained = rateText(await drainOnce(relay))
+  return [...rows, row(`drain of a ${BACKLOG.toLocaleString('en')} backlog`, drained)]
 }
 
-const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en')}/s`
-const rowOf = (what: string, measured: string, cpu: string): Row => ({
-  figure: `floor: a bare relay, ${what}`,
-  must: '',
-  measured,
-  cpu,
-})
+const row = (what: string, measured: string, cpu?: string): Row =>
+  floorRow(`a bare relay, ${what}`, measured, cpu)

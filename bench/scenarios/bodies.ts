@@ -1,6 +1,6 @@
-import { median, percentile } from '../measure.ts'
+import { percentile } from '../measure.ts'
 import { openRelay } from '../relay.ts'
-import { cpuOf, repeat, type Row } from '../table.ts'
+import { cpuOf, ratePerSecond, repeat, type Row } from '../table.ts'
 
 /** Bodies by size, with a rate at which nothing queues. */
 const SIZES = [
@@ -20,7 +20,7 @@ export async function bodies({ seconds = 3 }: { seconds?: number }): Promise<Row
     const window = Math.min(UNDERWAY_MAX, Math.ceil(UNDERWAY_BYTES / bytes))
     const connections = Math.min(128, window)
     const runs = await repeat(() => relay.run({ seconds, connections, window }))
-    const perSecond = median(runs.map((run) => run.delivered / run.seconds))
+    const perSecond = ratePerSecond(runs)
     const slow = await relay.run({ seconds: seconds * 2, connections, rate })
     const at = (share: number): string => percentile(slow.toArrival, share).toFixed(1)
     rows.push(

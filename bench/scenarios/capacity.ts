@@ -1,6 +1,5 @@
-import { median, type Run } from '../measure.ts'
 import { openRelay } from '../relay.ts'
-import { cpuOf, repeat, type Row } from '../table.ts'
+import { cpuOf, ratePerSecond, rateText, repeat, type Row } from '../table.ts'
 
 /** Events under way: enough to keep every part busy, few enough that no queue hides. */
 const WINDOW = 256
@@ -19,12 +18,11 @@ export async function capacity(
   await using relay = await openRelay({ fanOut, bodyBytes: 1_024 })
   const window = Math.min(WINDOW, Math.ceil(DELIVERIES_UNDERWAY_MAX / fanOut))
   const runs = await repeat(() => relay.run({ seconds, connections: 128, window }))
-  const perSecond = median(runs.map((run: Run) => run.delivered / run.seconds))
   return [
     {
       figure: `sustained deliveries, fan-out ${fanOut}`,
       must: MUST.get(fanOut) ?? '',
-      measured: `${Math.round(perSecond).toLocaleString('en')}/s`,
+      measured: rateText(ratePerSecond(runs)),
       cpu: cpuOf(runs),
     },
   ]

@@ -1,6 +1,5 @@
-import { median } from '../measure.ts'
 import { openRelay } from '../relay.ts'
-import { cpuOf, memoryOf, repeat, type Row } from '../table.ts'
+import { cpuOf, memoryOf, ratePerSecond, rateText, repeat, type Row } from '../table.ts'
 
 const WINDOW = 256
 /** Each address costs a listening port, and each connection to it another. */
@@ -17,12 +16,11 @@ export async function destinations(options: DestinationsOptions): Promise<Row[]>
   const sinks = Math.min(count, ADDRESSES_MAX)
   await using relay = await openRelay({ fanOut: 1, bodyBytes: 1_024, sources: count, sinks })
   const runs = await repeat(() => relay.run({ seconds, connections: 128, window: WINDOW }))
-  const perSecond = median(runs.map((run) => run.delivered / run.seconds))
   return [
     {
       figure: `sustained deliveries, ${count.toLocaleString('en')} sources and destinations at ${sinks.toLocaleString('en')} addresses`,
       must: '',
-      measured: `${Math.round(perSecond).toLocaleString('en')}/s`,
+      measured: rateText(ratePerSecond(runs)),
       cpu: `${cpuOf(runs)}; ${memoryOf(relay.installation.supervisorPid)}`,
     },
   ]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { median } from '../measure.ts'
 import { openRelay, type Relay } from '../relay.ts'
-import { memoryOf, type Row } from '../table.ts'
+import { memoryOf, rateText, type Row } from '../table.ts'
 
 export const BACKLOG = 100_000
 const DRAIN_DEADLINE_MS = 120_000
@@ -19,7 +19,7 @@ export async function drain(): Promise<Row[]> {
     {
       figure: `drain of a ${BACKLOG.toLocaleString('en')} backlog`,
       must: '18,000/s',
-      measured: `${Math.round(median(rates)).toLocaleString('en')}/s`,
+      measured: rateText(median(rates)),
       cpu: memory,
     },
   ]

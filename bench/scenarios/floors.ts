@@ -14,7 +14,7 @@ import { startInstallation } from '../installation.ts'
 import { percentile } from '../measure.ts'
 import { paced } from '../pace.ts'
 import { readUsage } from '../processes.ts'
-import type { Row } from '../table.ts'
+import { floorRow, rateText, type Row } from '../table.ts'
 import { openSink, Senders } from '../traffic.ts'
 
 const SECONDS = 4
@@ -35,48 +35,37 @@ export async function floors(): Promise<Row[]> {
   const message = await timeMessages()
   const sum = server.cpuUs + post.cpuUs + 2 * commit.cpuUsPerRow + message.cpuUs
   return [
-    row('floor: HMAC-SHA256 of 1 KiB', `${timeHmac().toFixed(1)} us`),
-    row('floor: 8 KiB write and fdatasync', `p50 ${timeSync().toFixed(2)} ms`),
-    row(
-      'floor: bare fastify 200, generator included',
-      perSecond(server.perSecond),
-      us(server.cpuUs),
-    ),
-    row(`floor: bare fastify 200 at ${RATES.slow}/s`, latencyText(server.slow)),
-    row(`floor: bare fastify 200 at ${RATES.fast}/s`, latencyText(server.fast), us(server.fastUs)),
-    row(
-      `floor: fastify that commits a row before its 200, at ${RATES.fast}/s`,
+    floorRow('HMAC-SHA256 of 1 KiB', `${timeHmac().toFixed(1)} us`),
+    floorRow('8 KiB write and fdatasync', `p50 ${timeSync().toFixed(2)} ms`),
+    floorRow('bare fastify 200, generator included', rateText(server.perSecond), us(server.cpuUs)),
+    floorRow(`bare fastify 200 at ${RATES.slow}/s`, latencyText(server.slow)),
+    floorRow(`bare fastify 200 at ${RATES.fast}/s`, latencyText(server.fast), us(server.fastUs)),
+    floorRow(
+      `fastify that commits a row before its 200, at ${RATES.fast}/s`,
       latencyText(server.kept),
       `server ${us(server.keptUs)}, postgres ${us(server.keptPostgresUs)}`,
     ),
-    row('floor: bare undici POST, destination included', perSecond(post.perSecond), us(post.cpuUs)),
-    row(
-      'floor: one row committed',
+    floorRow('bare undici POST, destination included', rateText(post.perSecond), us(post.cpuUs)),
+    floorRow(
+      'one row committed',
       latencyText(commit.single),
       `postgres ${Math.round(commit.cpuUsSingle)} us`,
     ),
-    row(
-      'floor: 64 rows of 1 KiB committed',
-      perSecond(commit.perSecond),
+    floorRow(
+      '64 rows of 1 KiB committed',
+      rateText(commit.perSecond),
       `postgres ${Math.round(commit.cpuUsPerRow)} us a row`,
     ),
-    row(
-      'floor: JetStream message stored, taken, acknowledged',
-      perSecond(message.perSecond),
+    floorRow(
+      'JetStream message stored, taken, acknowledged',
+      rateText(message.perSecond),
       `nats ${Math.round(message.cpuUs)} us`,
     ),
-    row('floor of an event: 200, POST, two rows in batches, message', '', us(sum)),
+    floorRow('an event: 200, POST, two rows in batches, message', '', us(sum)),
   ]
 }
 
-const row = (figure: string, measured: string, cpu = ''): Row => ({
-  figure,
-  must: '',
-  measured,
-  cpu,
-})
 const us = (value: number): string => `${Math.round(value)} us`
-const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en')}/s`
 
 function latencyText(sorted: readonly number[]): string {
   const at = (share: number): string => percentile(sorted, share).toFixed(2)

@@ -4,7 +4,7 @@ import { median, type Run } from '../measure.ts'
 import { cpuUsOf, PARTS, pidOf, readUsage } from '../processes.ts'
 import { openRelay } from '../relay.ts'
 import { startBeside } from '../role-beside.ts'
-import { cpuOf, repeat, type Row } from '../table.ts'
+import { cpuOf, ratePerSecond, rateText, repeat, type Row } from '../table.ts'
 import { Senders } from '../traffic.ts'
 
 const WINDOW = 256
@@ -109,7 +109,7 @@ function costOf(runs: Run[]): Cost {
   return {
     runs,
     us: median(runs.map(totalUs)),
-    perSecond: median(runs.map((run) => run.delivered / run.seconds)),
+    perSecond: ratePerSecond(runs),
   }
 }
 
@@ -121,7 +121,7 @@ function rowOf(what: string, { runs, perSecond }: Cost): Row {
   return {
     figure: `sustained deliveries, ${DESTINATIONS} destinations, ${what}`,
     must: '',
-    measured: `${Math.round(perSecond).toLocaleString('en')}/s`,
+    measured: rateText(perSecond),
     cpu: cpuOf(runs),
   }
 }

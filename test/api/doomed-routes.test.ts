@@ -109,6 +109,8 @@ test('a route of which much waits is deleted by one request, and what waited is 
   await park({ sourceId, ...route }, { sourceId, ...route }, 6_000)
   const deleted = await world.api('DELETE', `/v1/sources/${sourceId}?cascade=true`)
   expect(deleted.status).toBe(204)
+  const { cancelled = 0 } = await standing({ sourceId, ...route })
+  expect(cancelled).toBeGreaterThanOrEqual(DOOMED_STEP_ROWS)
   await eventually(async () => {
     await cancelDoomed(world)
     expect(await standing({ sourceId, ...route })).toEqual({ cancelled: 6_000, waiting: 0 })

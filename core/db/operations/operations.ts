@@ -202,7 +202,8 @@ export async function postponeOperation(
 
 /**
  * The deliveries of an operation that wait for their one attempt, counted up to `limit`. Those whose destination is
- * disabled hold up nobody and may wait for ever.
+ * disabled hold up nobody and may wait for ever. One that failed and waits anew has left its operation; a worker of the
+ * version before leaves it there, hence the triggers.
  */
 export async function countOutstanding(db: Db, id: string, limit: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 
-import { fastify } from 'fastify'
 import pg from 'pg'
 
 import { byteaArray, uuidArray } from '../../../../core/db/binary-arrays.ts'
 import { openLog } from '../../../../core/log.ts'
 import { openNats } from '../../../../core/stream/nats.ts'
 import { Batcher } from '../../../../dataplane/batcher.ts'
+import { bareFastify } from '../../bare-fastify.ts'
 import { packBatch, type Stored } from '../batch.ts'
 
 const BATCH = {
@@ -36,9 +36,7 @@ const stored = new Batcher<Stored, true>(BATCH, async (events) => {
   return events.map(() => true)
 })
 
-const app = fastify()
-app.removeAllContentTypeParsers()
-app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+const app = bareFastify()
 app.post<{ Body: Buffer }>('/', async ({ body }) => {
   await stored.add({ id: randomUUID(), body }, body.length)
   return { ok: true }

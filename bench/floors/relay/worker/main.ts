@@ -6,6 +6,7 @@ import { int2Array, uuidArray } from '../../../../core/db/binary-arrays.ts'
 import { openLog } from '../../../../core/log.ts'
 import { openNats } from '../../../../core/stream/nats.ts'
 import { Batcher } from '../../../../dataplane/batcher.ts'
+import { post } from '../../post.ts'
 import { unpackBatch } from '../batch.ts'
 
 const CONNECTIONS = 64
@@ -43,35 +44,13 @@ const recorded = new Batcher<Result, true>(BATCH, async (results) => {
   return results.map(() => true)
 })
 
-function post(body: Uint8Array): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let answered = 0
-    agent.dispatch(
-      {
-        origin: ORIGIN,
-        path: '/',
-        method: 'POST',
-        headers: ['content-type', 'application/json'],
-        body,
-      },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: (_controller, status) => void (answered = status),
-        onResponseData: () => undefined,
-        onResponseEnd: () => resolve(answered),
-        onResponseError: (_controller, error) => reject(error),
-      },
-    )
-  })
-}
-
 const consumer = await jetstream(nats).consumers.get(STREAM, STREAM)
 const messages = await consumer.consume({ max_messages: MESSAGES })
 process.send?.('ready')
 process.once('disconnect', () => process.exit())
 for await (const message of messages) {
   const posted = unpackBatch(message.data).map(async ({ id, body }) => {
-    await recorded.add({ id, status: await post(body) })
+    await recorded.add({ id, status: await post(agent, ORIGIN, body) })
   })
   void Promise.all(posted).then(() => message.ack())
 }
