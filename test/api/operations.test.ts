@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -12,7 +9,6 @@ import type { Permissions } from '../../core/keys/permissions.ts'
 import { deleteFinished, runOperations } from '../../dataplane/housekeeper/operations.ts'
 import type { Answer } from '../call-api.ts'
 import { hangs, says } from '../endpoint.ts'
-import { SURROUNDINGS } from '../program.ts'
 import { eventually, SOON_MS, startRelay, type Resource } from '../relay.ts'
 import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
@@ -249,85 +245,6 @@ test('live deliveries of others keep going while an operation is stuck on a dead
   await relay.accept(live.source)
   await eventually(() => expect(live.endpoint.arrivals).toHaveLength(1), SOON_MS)
   await relay.api('POST', `/v1/operations/${id}/cancel`)
-}, 60_000)
-
-/** The real program, which can be killed. */
-function startProcess(on: World, name: string) {
-  const child = spawn(process.execPath, ['dataplane/housekeeper/main.ts'], {
-    cwd: new URL('../..', import.meta.url),
-    env: {
-      ...SURROUNDINGS,
-      DATABASE_URL: on.databaseUrl,
-      NATS_URL: on.natsUrl,
-      POSTERN_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
-      INSTANCE_NAME: name,
-      OPS_PORT: '0',
-    },
-    stdio: 'ignore',
-  })
-  return {
-    async end(signal: NodeJS.Signals) {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exited = once(child, 'exit')
-      child.kill(signal)
-      await exited
-    },
-  }
-}
-
-test('a housekeeper that is killed in the middle of a chunk leaves nothing done twice or not at all', async () => {
-  await using own = await startWorld()
-  const from = await furnish(own, 'killed')
-  const ids = await seedEvents(own, from, 700)
-  await using stack = new AsyncDisposableStack()
-  const holders = await Promise.all(
-    [1, 2].map(async () => {
-      const client = new pg.Client({ connectionString: own.databaseUrl })
-      await client.connect()
-      stack.defer(async () => await client.end())
-      return client
-    }),
-  )
-  const hold = async (client: pg.Client | undefined): Promise<void> => {
-    await client?.query('begin')
-    await client?.query('lock table delivery_waiting in share row exclusive mode')
-  }
-  const waiters = `select count(*)::int as n from pg_locks where not granted and relation = 'delivery_waiting'::regclass`
-
-  const first = startProcess(own, 'first')
-  stack.defer(async () => await first.end('SIGKILL'))
-  await hold(holders[0])
-  const { id } = await start(own, 'replay', { sourceId: from.sourceId })
-  await eventually(async () => expect(await query(own, waiters)).toEqual([{ n: 1 }]), 15_000)
-  // The second lock stands behind the first chunk, which therefore commits, and before the next.
-  const held = hold(holders[1])
-  await eventually(async () => expect(await query(own, waiters)).toEqual([{ n: 2 }]))
-  await holders[0]?.query('commit')
-  await held
-  await eventually(async () => expect(await query(own, waiters)).toEqual([{ n: 1 }]))
-  await first.end('SIGKILL')
-  await holders[1]?.query('commit')
-  const halfway = await read(own, id)
-  expect(halfway.status).toBe('running')
-  expect(halfway.processed).toBeGreaterThan(0)
-  expect(halfway.processed).toBeLessThan(700)
-  const made = `select event_id from delivery where trigger = 'replay' order by event_id`
-  expect(await query(own, made)).toHaveLength(halfway.processed)
-
-  const next = startProcess(own, 'second')
-  stack.defer(async () => await next.end('SIGTERM'))
-  expect(await ends(own, id, 20_000)).toMatchObject({
-    status: 'completed',
-    matched: 700,
-    processed: 700,
-    failed: 0,
-  })
-  const rows = await query(own, made)
-  expect(rows.map((row: Resource) => row.event_id)).toEqual(ids.map((one) => uuid('evt', one)))
-  // What the housekeeper has added up, and what it has not yet.
-  const counted = `select sum(deliveries)::int as n from (
-    select deliveries from usage union all select deliveries from usage_delta) as counted`
-  expect(await query(own, counted)).toEqual([{ n: 700 }])
 }, 60_000)
 
 test('replays stop at the quota of a hard-capped plan: what meets it counts as failed', async () => {

@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-
 import { AckPolicy, jetstreamManager } from '@nats-io/jetstream'
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { changePlan } from '../../api/tenancy.ts'
 import { PARTITIONS } from '../../core/limits.ts'
@@ -89,37 +86,6 @@ test('workers share the partitions, and do so anew when one comes, stops or dies
   await shared([three], HANDED_OVER_MS)
   expect(three.partitions()).toHaveLength(PARTITIONS)
 })
-
-test('a killed worker is followed after its lease', async () => {
-  await using relay = await startRelay({ worker: false })
-  const one = await relay.openWorker('one')
-  await shared([one])
-  const [id] = relay.keyring.keys()
-  const child = spawn(process.execPath, ['dataplane/worker/main.ts'], {
-    env: {
-      DATABASE_URL: relay.databaseUrl,
-      NATS_URL: relay.natsUrl,
-      POSTERN_ENCRYPTION_KEY: `${String(id)}:${relay.keyring.get(String(id))?.toString('base64')}`,
-      DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
-      INSTANCE_NAME: 'killed',
-      OPS_PORT: '0',
-      LOG_LEVEL: 'error',
-    },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const died = once(child, 'exit')
-  await eventually(async () => {
-    const { rows } = await sql`select from partition_owner where holder = 'killed'`.execute(
-      relay.db,
-    )
-    expect(rows.length + one.partitions().length).toBe(PARTITIONS)
-    expect(rows.length).toBeGreaterThan(0)
-  }, 20_000)
-  child.kill('SIGKILL')
-  await died
-  await shared([one], 20_000)
-}, 60_000)
 
 test('under traffic, workers that come and stop lose nothing and send nothing twice', async () => {
   await using relay = await startRelay({ worker: false })

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { readWatermark, writeWatermark } from '../../core/db/deliveries/sweep.ts'
 import { firstIdAt } from '../../core/ids.ts'
@@ -12,7 +10,7 @@ import { unpackDeliveries } from '../../core/stream/delivery-message.ts'
 import { ACKS_PENDING_MAX } from '../../core/stream/delivery-stream.ts'
 import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
 import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
-import { hangs, says, type Arrival } from '../endpoint.ts'
+import { says, type Arrival } from '../endpoint.ts'
 import { homeOf } from '../partitions.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
 import { furnish, seedDelivery, uuid } from '../seed.ts'
@@ -244,40 +242,4 @@ test('a worker that is told to stop while it starts does stop, and the next one 
   const { source, endpoint } = await relay.route()
   await relay.reaches(await relay.accept(source), { status: 'succeeded' })
   expect(endpoint.arrivals).toHaveLength(1)
-})
-
-test('what a killed worker had in hand goes out from another', async () => {
-  await using relay = await startRelay({ worker: false })
-  const slow = await relay.route({ respond: hangs, destination: { timeoutMs: 5_000 } })
-  const [id] = relay.keyring.keys()
-  const key = `${String(id)}:${relay.keyring.get(String(id))?.toString('base64')}`
-  const child = spawn(process.execPath, ['dataplane/worker/main.ts'], {
-    env: {
-      DATABASE_URL: relay.databaseUrl,
-      NATS_URL: relay.natsUrl,
-      POSTERN_ENCRYPTION_KEY: key,
-      DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
-      INSTANCE_NAME: 'killed',
-      OPS_PORT: '0',
-      LOG_LEVEL: 'error',
-    },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const died = once(child, 'exit')
-  const shown = await relay.accept(slow.source)
-  await relay.reaches(shown, { status: 'in_flight' }, 15_000)
-  // This one is in the worker's memory alone.
-  const unseen = await relay.accept(slow.source)
-  await eventually(() => expect(slow.endpoint.arrivals).toHaveLength(2))
-  child.kill('SIGKILL')
-  await died
-  slow.endpoint.respond = says(200)
-  await relay.advance(SWEPT_MS)
-  await relay.startWorker()
-  for (const eventId of [shown, unseen])
-    // Its partitions are free after their lease, of 5 s on PostgreSQL's clock.
-    await relay.reaches(eventId, { status: 'succeeded' }, 15_000)
-  expect(eventsOf(slow.endpoint.arrivals)).toEqual(new Set([shown, unseen]))
-  expect(slow.endpoint.arrivals.length).toBeLessThanOrEqual(4)
 })
