@@ -21,14 +21,14 @@ type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'>
 
 /** The real program, which can be killed. */
 function startRole(role: 'worker' | 'housekeeper', of: Installation, name: string) {
-  const [keys] = [...of.keyring].map(([id, key]) => `${id}:${key.toString('base64')}`)
+  const [key] = [...of.keyring].map(([id, bytes]) => `${id}:${bytes.toString('base64')}`)
   const child = spawn(process.execPath, [`dataplane/${role}/main.ts`], {
     cwd: new URL('../..', import.meta.url),
     env: {
       ...SURROUNDINGS,
       DATABASE_URL: of.databaseUrl,
       NATS_URL: of.natsUrl,
-      POSTERN_ENCRYPTION_KEY: keys,
+      POSTERN_ENCRYPTION_KEY: key,
       DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
       INSTANCE_NAME: name,
       OPS_PORT: '0',
