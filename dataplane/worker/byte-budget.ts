@@ -1,8 +1,27 @@
 /** A part of a budget. It goes back once, however often that is said. */
-export interface Share {
+export class Share {
+  readonly #change: (bytes: number) => void
+  #held = 0
+
+  constructor(bytes: number, change: (bytes: number) => void) {
+    this.#change = change
+    this.grow(bytes)
+  }
+
+  /** Counts more that is in memory already, room or not. */
+  grow(bytes: number): void {
+    this.#held += bytes
+    this.#change(bytes)
+  }
+
   /** What more than this was taken goes back. */
-  shrink(bytes: number): void
-  give(): void
+  shrink(bytes: number): void {
+    if (bytes < this.#held) this.grow(bytes - this.#held)
+  }
+
+  give(): void {
+    this.shrink(0)
+  }
 }
 
 interface Waiter {
@@ -15,6 +34,10 @@ export class ByteBudget {
   readonly #max: number
   readonly #line: Waiter[] = []
   #held = 0
+  readonly #change = (bytes: number): void => {
+    this.#held += bytes
+    if (bytes < 0) this.#serve()
+  }
 
   constructor(max: number) {
     this.#max = max
@@ -31,15 +54,7 @@ export class ByteBudget {
 
   /** Counts what is in memory already, room or not. */
   hold(bytes: number): Share {
-    let left = bytes
-    this.#held += bytes
-    const shrink = (to: number): void => {
-      if (to >= left) return
-      this.#held -= left - to
-      left = to
-      this.#serve()
-    }
-    return { shrink, give: () => shrink(0) }
+    return new Share(bytes, this.#change)
   }
 
   /** Resolves in turn, when there is room. What is more than the whole budget goes alone. */

@@ -8,8 +8,9 @@ import { unpackDeliveries, type DeliveryMessage } from '../../core/stream/delive
 import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
 import { ensureDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
-import { answersOf, type Answer } from './answers.ts'
+import { Answers } from './answers.ts'
 import type { ByteBudget, Share } from './byte-budget.ts'
+import type { Hands } from './hands.ts'
 import type { Results } from './results.ts'
 import { workOfMessage, type Work } from './work.ts'
 
@@ -49,6 +50,7 @@ export interface ConsumeDeps {
   hasRoom(partition: number): boolean
   /** What messages take of memory, among others. */
   memory: ByteBudget
+  hands: Hands
   /** Under which a message of the partition is taken, until it is handed over; undefined when it is not this worker's. */
   holdOf(partition: number): Hold | undefined
   admit(work: Work): void
@@ -64,8 +66,6 @@ export class Consumption {
   /** On the monotonic clock: until when no consumer is made. */
   #restsUntil = -Infinity
   #ahead = PULL_AHEAD
-  /** How to answer for the work in hand by delivery id, each to the newest message that names it. */
-  readonly #inHand = new Map<string, Answer>()
 
   constructor(deps: ConsumeDeps) {
     this.#deps = deps
@@ -165,13 +165,12 @@ export class Consumption {
     }
     const deliveries = unpack(this.#deps, message)
     if (deliveries === undefined) return
-    const answers = answersOf(message, deliveries.length)
+    const answers = new Answers(message, deliveries.length)
     const bytes = Math.ceil(message.data.length / deliveries.length)
     const { redelivered } = message
-    deliveries.forEach((decoded, index) => {
-      const answer = answers[index]
-      if (answer) this.#takeOne({ answer, redelivered, knownMs, bytes, decoded, hold })
-    })
+    for (const decoded of deliveries) {
+      this.#takeOne({ message: answers, redelivered, knownMs, bytes, decoded, hold })
+    }
   }
 
   /**
@@ -180,14 +179,9 @@ export class Consumption {
    * may be finished is claimed first.
    */
   #takeOne(came: Came): void {
+    const { clock, memory, hands } = this.#deps
     const { delivery } = came.decoded
-    if (came.redelivered) {
-      this.#inHand.delete(delivery.id)
-    } else if (this.#inHand.has(delivery.id)) {
-      this.#inHand.set(delivery.id, came.answer)
-      return
-    }
-    const { clock, memory } = this.#deps
+    if (!came.redelivered && hands.renew(delivery.id, came.message)) return
     const leaseRestMs = delivery.leaseUntilMs - clock.now()
     const maybeFinished = LEASE_MS - leaseRestMs > came.knownMs - CLOCKS_MS
     const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || maybeFinished
@@ -205,22 +199,13 @@ export class Consumption {
     })
   }
 
-  #admit({ answer, decoded, hold, room, bytes }: Taken, lease: Lease): void {
-    const { id } = decoded.delivery
-    const takeNewest = (): Answer => {
-      const newest = this.#inHand.get(id) ?? answer
-      this.#inHand.delete(id)
-      return newest
-    }
-    this.#inHand.set(id, answer)
-    const newest = { ack: () => takeNewest().ack(), nak: () => takeNewest().nak() }
-    const origin = { room, bytes, message: newest }
-    this.#deps.admit(workOfMessage(decoded, { ...lease, hold }, origin))
+  #admit(taken: Taken, { untilMs, isOrphan }: Lease): void {
+    this.#deps.admit(workOfMessage(taken.decoded, { untilMs, isOrphan, hold: taken.hold }, taken))
   }
 
   /** The slow way in. */
   async #claim(taken: Taken): Promise<void> {
-    const { answer, decoded, hold, room } = taken
+    const { message, decoded, hold, room } = taken
     const { event, delivery } = decoded
     try {
       const claimed = await this.#deps.results.claim({
@@ -232,7 +217,7 @@ export class Consumption {
       if (claimed.isOurs) {
         this.#admit(taken, claimed)
       } else {
-        answer.ack()
+        message.ack()
         room.give()
       }
     } catch (err) {
@@ -245,7 +230,7 @@ export class Consumption {
 
 /** A delivery that a message brought. */
 interface Came {
-  answer: Answer
+  message: Answers
   redelivered: boolean
   /** Only what is younger cannot have been finished before. */
   knownMs: number

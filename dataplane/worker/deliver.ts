@@ -6,11 +6,10 @@ import { encodeId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { AttemptResponse } from './attempt.ts'
-import type { ByteBudget } from './byte-budget.ts'
 import type { Destination } from './destinations.ts'
+import type { Hands } from './hands.ts'
 import { makeAttempt, type AttemptDeps, type TypeIds } from './make-attempt.ts'
 import type { Results } from './results.ts'
-import type { Withdrawals } from './withdrawals.ts'
 import { dropLargeBody, type WholeWork, type Work } from './work.ts'
 
 /** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
@@ -22,12 +21,7 @@ export interface DeliverDeps extends AttemptDeps {
   /** One line an attempt. */
   lines: Logger
   results: Results
-  /** What answers take of memory until they are written, among others. */
-  memory: ByteBudget
-  /** Hears what is being sent. */
-  withdrawals: Withdrawals
-  /** What is being sent, until its result is written. */
-  underWay: Set<Work>
+  hands: Hands
   /** The name that claimed rows carry. */
   workerName: string
   random: () => number
@@ -42,8 +36,7 @@ export async function deliver(
   work: WholeWork,
   destination: Destination,
 ): Promise<{ busyUntilMs: number | null }> {
-  deps.withdrawals.begin(work.deliveryId)
-  deps.underWay.add(work)
+  deps.hands.begin(work)
   let marked: Promise<void> | undefined
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
@@ -84,13 +77,10 @@ async function record(
     },
     'Attempted a delivery',
   )
-  const answer = deps.memory.hold(answerBytes(attempt))
+  work.room.grow(answerBytes(attempt))
   const { isKept } = await deps.results.record(result)
-  answer.give()
-  deps.withdrawals.end(work.deliveryId)
-  deps.underWay.delete(work)
-  if (isKept) work.settle()
-  else work.release()
+  if (isKept) deps.hands.settle(work)
+  else deps.hands.release(work)
 }
 
 function answerBytes({ responseBody, responseHeaders }: DeliveryResult['attempt']): number {
@@ -181,7 +171,7 @@ async function markLong(deps: DeliverDeps, work: Work, destination: Destination)
     })
     if (!isOurs) return
     work.isWaiting = true
-    work.acknowledge()
+    deps.hands.acknowledge(work)
   } catch (err) {
     deps.log.warn({ err }, 'Cannot show a delivery as in flight')
   }

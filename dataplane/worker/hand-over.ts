@@ -6,6 +6,7 @@ import { releaseClaims } from '../../core/db/deliveries/parked-lanes.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import type { Consumption } from './consume.ts'
 import type { DueRows } from './due-rows.ts'
+import type { Hands } from './hands.ts'
 import type { Lanes } from './lanes.ts'
 import type { Work } from './work.ts'
 
@@ -20,8 +21,7 @@ export interface HandOverDeps {
   name: string
   lanes: Lanes
   consumption: Consumption
-  /** What is being sent, until its result is written. */
-  underWay: ReadonlySet<Work>
+  hands: Hands
   due: DueRows
   writePacing(): Promise<void>
 }
@@ -32,13 +32,14 @@ export interface HandOverDeps {
  * request has gone may keep it until its acknowledgement times out (seen with NATS 2.9). An attempt that lasts longer ends here, by the claim on its waiting row, which keeps the others away.
  */
 export async function handOver(deps: HandOverDeps, holds: readonly Hold[]): Promise<void> {
-  const { lanes, consumption, underWay } = deps
+  const { lanes, consumption, hands } = deps
   const partitions = new Set(holds.map(({ partition }) => partition))
   const endAt = performance.now() + HAND_OVER_MS
   lanes.handOver(partitions)
   const nothingComes = Promise.all([consumption.stop(partitions), deps.due.settled()])
   await Promise.race([nothingComes, sleep(HAND_OVER_MS / 2)])
-  const sending = (): Work[] => [...underWay].filter(({ hold }) => partitions.has(hold.partition))
+  const sending = (): Work[] =>
+    [...hands.underWay].filter(({ hold }) => partitions.has(hold.partition))
   const isBusy = (): boolean => sending().length > 0 || !lanes.areEmpty(partitions)
   while (isBusy() && performance.now() < endAt) await sleep(LOOK_MS)
   const left = sending()

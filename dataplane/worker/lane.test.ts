@@ -45,6 +45,7 @@ const DESTINATION: Destination = {
 function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, pace?: Pace) {
   const clock = openClock()
   const parked: Parked[] = []
+  const hands = new Hands()
   const seen = { sent: 0, madeRoom: 0 }
   const lane = new Lane(
     {
@@ -56,11 +57,11 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       deliver: async (work, destination) => {
         seen.sent++
         const outcome = await deliver(work, destination)
-        work.settle()
+        hands.settle(work)
         return outcome
       },
       withdrawals: new Withdrawals(clock),
-      hands: new Hands(),
+      hands,
       standingOf: () => 'held',
       park: async (rows) => void parked.push(...rows),
       cancel: async () => undefined,

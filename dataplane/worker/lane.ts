@@ -6,7 +6,6 @@ import type { Logger } from '../../core/log.ts'
 import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
 import { Busyness } from './busyness.ts'
 import type { Destination } from './destinations.ts'
-import type { Hands } from './hands.ts'
 import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
 import type { Pacer } from './pacer.ts'
 import type { Standing } from './partitions.ts'
@@ -39,7 +38,6 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   /** Attempts the work and records what came of it. Resolves with the time until which the destination is busy. */
   deliver(work: WholeWork, destination: Destination): Promise<{ busyUntilMs: number | null }>
   withdrawals: Withdrawals
-  hands: Hands
   /** What is to become of work that was taken under a hold. */
   standingOf(hold: Hold): Standing
   cancel(work: Work): Promise<void>
@@ -116,14 +114,15 @@ export class Lane {
   }
 
   admit(work: Work): void {
-    if (!this.#deps.hands.take(work)) {
-      work.abandon()
+    const { hands } = this.#deps
+    if (!hands.take(work)) {
+      hands.abandon(work)
       return
     }
     if (this.#isWithdrawn(work)) return
     const standing = this.#deps.standingOf(work.hold)
     if (this.#isClosed || standing === 'lost') {
-      work.release()
+      hands.release(work)
     } else if (this.#destination === undefined || work.isOrphan) {
       void this.#deps.cancel(work)
     } else if (
@@ -189,7 +188,7 @@ export class Lane {
   [Symbol.dispose](): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    for (const work of this.#queue.drop()) work.release()
+    this.#release(this.#queue.drop())
   }
 
   /** What is withdrawn is not sent: whoever cancels a delivery writes so, an orphan is cancelled here. */
@@ -198,7 +197,7 @@ export class Lane {
       case 'kept':
         return false
       case 'let_go':
-        work.settle()
+        this.#deps.hands.settle(work)
         return true
       case 'orphaned':
         void this.#deps.cancel(work)
@@ -264,7 +263,7 @@ export class Lane {
       const standing = this.#deps.standingOf(first.hold)
       if (standing === 'held') return
       if (standing === 'leaving') this.#parkAll('pending')
-      else for (const work of this.#queue.drop(({ hold }) => hold === first.hold)) work.release()
+      else this.#release(this.#queue.drop(({ hold }) => hold === first.hold))
     }
   }
 
@@ -273,7 +272,11 @@ export class Lane {
     const oldestAt = performance.now() - STALE_MS
     const first = this.#queue.first
     if (first === undefined || first.queuedAt >= oldestAt) return
-    for (const work of this.#queue.drop(({ queuedAt }) => queuedAt < oldestAt)) work.release()
+    this.#release(this.#queue.drop(({ queuedAt }) => queuedAt < oldestAt))
+  }
+
+  #release(works: readonly Work[]): void {
+    for (const work of works) this.#deps.hands.release(work)
   }
 
   #concurrency(destination: Destination): number {
@@ -326,7 +329,7 @@ export class Lane {
     const nowMs = this.#deps.clock.now()
     const partition = this.#partition
     const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
-    for (const work of works) this.#deps.hands.leave(work)
+    for (const work of works) work.isParking = true
     const rows = works.map((work) => ({
       ...parkedOf(work, {
         status,
@@ -337,7 +340,7 @@ export class Lane {
     }))
     void this.#backlog.add(rows).then(() => {
       // A deletion that was heard of meanwhile found neither the row nor the work.
-      for (const work of works) if (!this.#isWithdrawn(work)) work.settle()
+      for (const work of works) if (!this.#isWithdrawn(work)) this.#deps.hands.settle(work)
       this.#pump()
       return undefined
     })

@@ -44,7 +44,7 @@ export class Lanes {
       .catch((err: unknown) => {
         // Not settled: the stream sends it again, or its row becomes due.
         this.#deps.log.warn({ err }, 'Cannot open a lane')
-        work.abandon()
+        this.#deps.hands.abandon(work)
       })
       .finally(() => this.#arriving.delete(work))
   }

@@ -1,6 +1,7 @@
 import { LANE_LARGE_BODY_BYTES_MAX, PAYLOAD_KB_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { ByteBudget, type Share } from './byte-budget.ts'
+import type { Hands } from './hands.ts'
 import type { WorkQueue } from './work-queue.ts'
 import type { Work } from './work.ts'
 
@@ -10,6 +11,7 @@ export interface LargeBodiesDeps {
   log: Logger
   /** For those of all lanes. */
   largeBodies: ByteBudget
+  hands: Hands
   /** Undefined when the event is not there any more. */
   readBody(work: Work): Promise<Buffer | undefined>
 }
@@ -77,7 +79,7 @@ export class LargeBodies {
     try {
       const body = await this.#deps.readBody(work)
       if (body === undefined) {
-        for (const gone of this.#queue.drop((one) => one === work)) gone.release()
+        for (const gone of this.#queue.drop((one) => one === work)) this.#deps.hands.release(gone)
         return false
       }
       for (const share of room) share.shrink(body.length)

@@ -1,3 +1,4 @@
+import { ByteBudget } from './byte-budget.ts'
 import type { Work } from './work.ts'
 
 /** For tests: a delivery as it comes from the stream, small and with nothing to answer. */
@@ -28,12 +29,11 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     body: Buffer.alloc(0),
     largeBodyRoom: [],
     bytes: 0,
+    room: new ByteBudget(0).hold(0),
+    message: null,
+    isParking: false,
     queuedAt: 0,
     askedAt: 0,
-    acknowledge: () => undefined,
-    settle: () => undefined,
-    release: () => undefined,
-    abandon: () => undefined,
     ...fields,
   }
 }

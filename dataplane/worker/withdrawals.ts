@@ -21,21 +21,17 @@ export class Withdrawals {
   /** The lease under which each was withdrawn: under another one it was asked for anew. */
   readonly #deliveries = new Map<string, number>()
   readonly #deleted = new Map<string, number>()
-  /** Deliveries from the start of an attempt to the writing of its result. */
-  readonly #underWay = new Set<string>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Returns those of the named deliveries that are being sent: they cannot be withdrawn. */
-  add({ deliveries, deleted }: Withdrawal): string[] {
+  add({ deliveries, deleted }: Withdrawal): void {
     const deletedAt = performance.now()
     for (const id of deleted) remember(this.#deleted, id, deletedAt)
     for (const { id, leaseUntilMs } of deliveries) remember(this.#deliveries, id, leaseUntilMs)
     forget(this.#deleted, deletedAt - DELETED_MS)
     forget(this.#deliveries, this.#clock.now() - LEASE_MS)
-    return deliveries.flatMap(({ id }) => (this.#underWay.has(id) ? [id] : []))
   }
 
   /** `let_go`: another writes its end. `orphaned`: whoever has it does. */
@@ -45,14 +41,6 @@ export class Withdrawals {
     if (this.#deliveries.get(work.deliveryId) === work.leaseUntilMs) return 'let_go'
     const isOrphan = this.#isDeleted(work.destinationId) || this.#isDeleted(work.connectionId)
     return isOrphan ? 'orphaned' : 'kept'
-  }
-
-  begin(deliveryId: string): void {
-    this.#underWay.add(deliveryId)
-  }
-
-  end(deliveryId: string): void {
-    this.#underWay.delete(deliveryId)
   }
 
   #isDeleted(id: string | null): boolean {

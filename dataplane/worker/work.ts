@@ -4,11 +4,12 @@ import type { ClaimedDelivery } from '../../core/db/deliveries/claimed.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
+import type { Answers } from './answers.ts'
 import type { Share } from './byte-budget.ts'
 
 const Headers = z.array(z.tuple([z.string(), z.string()]))
 
-/** A delivery in this worker's hands, from wherever it came. */
+/** A delivery in this worker's hands, from wherever it came, until `Hands` end it. */
 export interface Work {
   class: number
   deliveryId: string
@@ -51,18 +52,16 @@ export interface Work {
   largeBodyRoom: readonly Share[]
   /** What it takes of memory without a large body. */
   bytes: number
+  /** The same of what work may take; its answer is added. */
+  room: Share
+  /** What it came with and has not answered: null when its row stands for it. */
+  message: Answers | null
+  /** It is on its way to PostgreSQL, where it may be claimed anew before this worker knows that it got there. */
+  isParking: boolean
   /** When it entered its lane, on the monotonic clock. */
   queuedAt: number
   /** When its row was asked for, or its message came, on the same clock. */
   askedAt: number
-  /** Called once its row stands for it: its message is not needed any more. */
-  acknowledge: () => void
-  /** Called once its outcome is in PostgreSQL: nothing else needs to remember it. */
-  settle: () => void
-  /** Called when it is given back unsent, so that another worker has it at once. */
-  release: () => void
-  /** Called when it is let go of without a word: its message comes again, or its row becomes due. */
-  abandon: () => void
 }
 
 /** One that can be sent. */
@@ -80,37 +79,11 @@ export function dropLargeBody(work: Work): void {
   work.body = null
 }
 
-/** What work came with: the room that it takes in memory, and for a message how to answer it. */
-interface Origin {
-  room: Share
-  bytes: number
-  message?: { ack(): void; nak(): void }
-}
-
-function endsOf({
-  room,
-  message,
-}: Origin): Pick<Work, 'acknowledge' | 'settle' | 'release' | 'abandon'> {
-  return {
-    acknowledge: () => message?.ack(),
-    settle() {
-      message?.ack()
-      room.give()
-    },
-    release() {
-      message?.nak()
-      room.give()
-    },
-    abandon: () => room.give(),
-  }
-}
-
 export function workOfMessage(
-  message: DeliveryMessage,
+  { event, delivery, body }: DeliveryMessage,
   lease: { untilMs: number; isOrphan: boolean; hold: Hold },
-  origin: Origin,
+  origin: Pick<Work, 'bytes' | 'room' | 'message'>,
 ): Work {
-  const { event, delivery, body } = message
   return {
     class: event.class,
     deliveryId: delivery.id,
@@ -142,9 +115,11 @@ export function workOfMessage(
     body: event.hasBody ? body : null,
     largeBodyRoom: [],
     bytes: origin.bytes,
+    room: origin.room,
+    message: origin.message,
+    isParking: false,
     queuedAt: performance.now(),
     askedAt: performance.now(),
-    ...endsOf(origin),
   }
 }
 
@@ -164,9 +139,11 @@ export function workOfClaim(
     isWaiting: true,
     event: { ...event, headers },
     largeBodyRoom: [],
+    room,
+    message: null,
+    isParking: false,
     queuedAt: performance.now(),
     askedAt,
-    ...endsOf({ room, bytes: claimed.bytes }),
   }
 }
 

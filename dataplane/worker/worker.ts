@@ -41,7 +41,7 @@ import { Partitions } from './partitions.ts'
 import { openResults } from './results.ts'
 import { startTester } from './test-delivery.ts'
 import { Withdrawals } from './withdrawals.ts'
-import { workOfClaim, type Work } from './work.ts'
+import { workOfClaim } from './work.ts'
 
 /** How late a retry may be for want of a look. */
 const DUE_POLL_MS = 100
@@ -94,14 +94,15 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     results,
     { name, processId: identity.id },
   )
-  const { lanes, tester, withdrawals } = running
+  const { lanes, hands, tester, withdrawals } = running
   const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
     refresh(lanes, log, changes),
   )
   void followWithdrawals(nats, identity.id, (withdrawal) => {
-    const underWay = withdrawals.add(withdrawal)
+    withdrawals.add(withdrawal)
     lanes.dropWithdrawn(withdrawal)
-    return underWay
+    const underWay = new Set([...hands.underWay].map(({ deliveryId }) => deliveryId))
+    return withdrawal.deliveries.map(({ id }) => id).filter((id) => underWay.has(id))
   })
   await reportProcess(db, identity)
   partitions.start()
@@ -164,6 +165,7 @@ function openPartitions(
     log,
     results,
     memory: memory.work,
+    hands: running.hands,
     held: () => lanes.held,
     hasRoom: (partition) => lanes.hasRoom(partition),
     holdOf: (partition) => partitions.takenHoldOf(partition),
@@ -190,7 +192,7 @@ function openPartitions(
     lanes,
     consumption,
     due,
-    underWay: running.underWay,
+    hands: running.hands,
     writePacing: writePace,
   }
   const partitions: Partitions = new Partitions(
@@ -241,7 +243,6 @@ function openLanes(
   const lines = withoutRedaction(log)
   const withdrawals = new Withdrawals(clock)
   const hands = new Hands()
-  const underWay = new Set<Work>()
   const deliverDeps: DeliverDeps = {
     pool,
     clock,
@@ -250,9 +251,7 @@ function openLanes(
     dispatcher,
     tokens,
     results,
-    memory: memory.work,
-    withdrawals,
-    underWay,
+    hands,
     workerName: name,
     random: deps.random,
     disable: (destinationId) => {
@@ -283,7 +282,7 @@ function openLanes(
     },
     cancel: async (work) => {
       await results.cancel(work)
-      work.settle()
+      hands.settle(work)
     },
     claimParked: parkedClaimer(deps, owned),
     moveParked: move,
@@ -291,7 +290,7 @@ function openLanes(
   })
   const tester = startTester({ ...deps, lines, dispatcher, tokens })
   const close = (): Promise<void> => dispatcher.agent.close()
-  return { lanes, hands, pacer, tester, withdrawals, underWay, close }
+  return { lanes, hands, pacer, tester, withdrawals, close }
 }
 
 /** Claims for a lane, in turn with the other lanes. */

@@ -14,6 +14,7 @@ import { connectedMs, openNats } from '../../core/stream/nats.ts'
 import { DELIVERY_STREAM, DELIVERY_SUBJECTS, deliverySubject } from '../../core/stream/subjects.ts'
 import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
 import { Consumption, type ConsumeDeps } from '../../dataplane/worker/consume.ts'
+import { Hands } from '../../dataplane/worker/hands.ts'
 import { openResults } from '../../dataplane/worker/results.ts'
 import type { Work } from '../../dataplane/worker/work.ts'
 import { eventually } from '../relay.ts'
@@ -155,16 +156,18 @@ function openConsumption(
   const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
   stack.defer(async () => await pool.end())
   const inHand: Work[] = []
+  const hands = new Hands()
   const consumption = new Consumption({
     ...deps,
     clock,
     results: openResults({ pool, clock, log }),
+    hands,
     held: () => inHand.length,
     hasRoom: () => true,
     admit: (work) => inHand.push(work),
   })
   stack.defer(async () => await consumption.stopAll())
-  return { consumption, inHand }
+  return { consumption, hands, inHand }
 }
 
 test('while consumers cannot be made they are tried now and then, and taken from when they can', async () => {
@@ -206,7 +209,7 @@ test('a worker asks for messages as long as there is room for them, and again wh
   const max = 4 * PULL_BYTES_MAX
   const memory = new ByteBudget(max)
   const hold = { partition: PARTITION, epoch: 1 }
-  const { consumption, inHand } = openConsumption(stack, {
+  const { consumption, hands, inHand } = openConsumption(stack, {
     nats,
     manager,
     log,
@@ -233,7 +236,7 @@ test('a worker asks for messages as long as there is room for them, and again wh
     expect(memory.held).toBeLessThanOrEqual(max + 2 * PULL_BYTES_MAX)
     for (const work of inHand.splice(0)) {
       done.add(work.deliveryId)
-      work.settle()
+      hands.settle(work)
     }
     expect(memory.held).toBe(0)
   }
