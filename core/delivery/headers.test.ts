@@ -6,6 +6,7 @@ import {
   forbiddenDestinationHeader,
   headerFault,
   MASKED_VALUE,
+  parseHeaders,
 } from './headers.ts'
 
 const FACTS: DeliveryFacts = {
@@ -197,4 +198,22 @@ test('forbiddenDestinationHeader() leaves headers that only begin alike', () => 
   for (const name of ['webhook', 'posternal', 'hostname', 'x-webhook-id', 'content-type']) {
     expect(forbiddenDestinationHeader(name)).toBe(false)
   }
+})
+
+test('parseHeaders() takes names with their values, as they are stored', () => {
+  expect(parseHeaders('[["X-Näme","a \\"quoted\\" välue"],["a",""]]')).toEqual([
+    ['X-Näme', 'a "quoted" välue'],
+    ['a', ''],
+  ])
+})
+
+test.for([
+  '',
+  '"no list"',
+  '[["name","value"],["name"]]',
+  '[["name","value","more"]]',
+  '[["name",1]]',
+  '[{"0":"name","1":"value","length":2}]',
+])('parseHeaders() refuses %s', (json) => {
+  expect(() => parseHeaders(json)).toThrow(/headers|JSON/)
 })

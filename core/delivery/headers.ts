@@ -66,6 +66,26 @@ export function deliveryHeaders(
   return flat
 }
 
+/** Headers as they are stored: a list of names with their values. Checked by hand: a schema makes each pair anew. */
+export function parseHeaders(json: string): Header[] {
+  const given: unknown = JSON.parse(json)
+  if (!areHeaders(given)) throw new Error('The headers are no list of names with their values')
+  return given
+}
+
+function areHeaders(given: unknown): given is Header[] {
+  return Array.isArray(given) && given.every(isHeader)
+}
+
+function isHeader(given: unknown): boolean {
+  return (
+    Array.isArray(given) &&
+    given.length === 2 &&
+    typeof given[0] === 'string' &&
+    typeof given[1] === 'string'
+  )
+}
+
 /** Whether only the relay or the connection may set the header. (decisions: Delivery) */
 export function forbiddenDestinationHeader(name: string): boolean {
   const lower = name.toLowerCase()

@@ -8,12 +8,10 @@ const Meta = z.object({
     class: z.number(),
     organisationId: z.string(),
     projectId: z.string(),
-    /** Absent from a message of a version that did not count by source. */
-    sourceId: z.string().optional(),
+    sourceId: z.string(),
     sourceName: z.string(),
     verifiedWith: z.string(),
     remoteIp: z.string(),
-    headers: z.custom<[string, string][]>(areHeaders),
     /** False when the body was too large to travel: the worker reads the row. */
     hasBody: z.boolean(),
   }),
@@ -27,96 +25,84 @@ const Meta = z.object({
   }),
 })
 
-/** The first bytes of a message; one of the version before begins with a length that is not 0. */
-const PACK = Buffer.alloc(4)
+/** The first bytes of a message. What begins otherwise is of another version. */
+const LAYOUT = Buffer.from([0, 0, 0, 1])
 
-/** Bytes of the two lengths before a delivery. */
-const LENGTHS = 8
+/** Bytes of the three lengths before a delivery. */
+const LENGTHS = 12
 
-/** A delivery on its way to a worker: all it needs, so that nothing is read before the first attempt. */
-export type DeliveryMessage = z.infer<typeof Meta> & { body: Buffer }
+/**
+ * A delivery on its way to a worker: all it needs, so that nothing is read before the first attempt. `headers` is the JSON
+ * that is stored: hundreds wait in a worker's memory, where it is one text and not a score of objects.
+ */
+export type DeliveryMessage = z.infer<typeof Meta> & { headers: string; body: Buffer }
 
-type EventMeta = DeliveryMessage['event']
-
-/** The part that all deliveries of one event share, made once. `headers` is the JSON that is stored, not parsed again. */
+/** The part that all deliveries of one event share, made once. */
 export interface EncodedEvent {
   meta: string
+  headers: string
   body: Buffer
 }
 
 export function encodeEvent(
-  event: Omit<EventMeta, 'headers' | 'hasBody'> & { headers: string },
+  { headers, ...event }: Omit<DeliveryMessage['event'], 'hasBody'> & { headers: string },
   body: Buffer,
 ): EncodedEvent {
-  const { headers, ...rest } = event
   const hasBody = body.length <= MESSAGE_BODY_BYTES_MAX
-  const meta = `${JSON.stringify({ ...rest, hasBody }).slice(0, -1)},"headers":${headers}}`
-  return { meta, body: hasBody ? body : Buffer.alloc(0) }
+  const meta = JSON.stringify({ ...event, hasBody })
+  return { meta, headers, body: hasBody ? body : Buffer.alloc(0) }
 }
 
-/** Layout: lengths of the JSON and of the body (4 bytes each), JSON, body. The body travels as the bytes it came in. */
+/**
+ * Layout: lengths of the JSON, the headers and the body (4 bytes each), then these. The body travels as the bytes it came
+ * in.
+ */
 export function encodeDelivery(event: EncodedEvent, delivery: DeliveryMessage['delivery']): Buffer {
+  const { headers, body } = event
   const meta = `{"event":${event.meta},"delivery":${JSON.stringify(delivery)}}`
   const metaBytes = Buffer.byteLength(meta)
-  const encoded = Buffer.allocUnsafe(LENGTHS + metaBytes + event.body.length)
+  const headersBytes = Buffer.byteLength(headers)
+  const headersAt = LENGTHS + metaBytes
+  const encoded = Buffer.allocUnsafe(headersAt + headersBytes + body.length)
   encoded.writeUInt32BE(metaBytes, 0)
-  encoded.writeUInt32BE(event.body.length, 4)
+  encoded.writeUInt32BE(headersBytes, 4)
+  encoded.writeUInt32BE(body.length, 8)
   encoded.write(meta, LENGTHS)
-  event.body.copy(encoded, LENGTHS + metaBytes)
+  encoded.write(headers, headersAt)
+  body.copy(encoded, headersAt + headersBytes)
   return encoded
 }
 
 /** One message of several deliveries of one partition. */
 export function packDeliveries(encoded: readonly Buffer[]): Buffer {
-  return Buffer.concat([PACK, ...encoded])
+  return Buffer.concat([LAYOUT, ...encoded])
 }
 
 /**
- * The deliveries of a message. Throws when the bytes are not a message of ours. Of several each has its body for itself:
+ * The deliveries of a message. Throws when the bytes are not a message of this version: the sweep brings its deliveries
+ * back by their rows. Of several each has its body for itself:
  * one that takes long must not keep the others' in memory.
  */
 export function unpackDeliveries(data: Uint8Array): DeliveryMessage[] {
   const message = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  if (!message.subarray(0, PACK.length).equals(PACK)) return [decodeFormer(message)]
-  if (message.length === PACK.length) throw new Error('The message is empty')
+  if (!message.subarray(0, LAYOUT.length).equals(LAYOUT)) {
+    throw new Error('The message is of another version')
+  }
+  if (message.length === LAYOUT.length) throw new Error('The message is empty')
   const deliveries: DeliveryMessage[] = []
-  for (let at = PACK.length; at < message.length;) {
+  for (let at = LAYOUT.length; at < message.length;) {
     const metaAt = at + LENGTHS
-    const bodyAt = metaAt + message.readUInt32BE(at)
-    const end = bodyAt + message.readUInt32BE(at + 4)
+    const headersAt = metaAt + message.readUInt32BE(at)
+    const bodyAt = headersAt + message.readUInt32BE(at + 4)
+    const end = bodyAt + message.readUInt32BE(at + 8)
     if (end > message.length) throw new Error('The message is cut off')
+    const meta: unknown = JSON.parse(message.toString('utf8', metaAt, headersAt))
+    const { event, delivery } = Meta.parse(meta)
+    const headers = message.toString('utf8', headersAt, bodyAt)
     const body = message.subarray(bodyAt, end)
-    const isOnly = at === PACK.length && end === message.length
-    deliveries.push({
-      ...metaIn(message, metaAt, bodyAt),
-      body: isOnly ? body : Buffer.from(body),
-    })
+    const isOnly = at === LAYOUT.length && end === message.length
+    deliveries.push({ event, delivery, headers, body: isOnly ? body : Buffer.from(body) })
     at = end
   }
   return deliveries
-}
-
-/** Of the version before, whose messages held one delivery: the length of the JSON, JSON, body. */
-function decodeFormer(message: Buffer): DeliveryMessage {
-  const bodyAt = 4 + message.readUInt32BE(0)
-  return { ...metaIn(message, 4, bodyAt), body: message.subarray(bodyAt) }
-}
-
-/** Checked by hand: a schema makes each pair anew, of some ten headers a message. */
-function areHeaders(given: unknown): boolean {
-  return Array.isArray(given) && given.every(isHeader)
-}
-
-function isHeader(given: unknown): boolean {
-  return (
-    Array.isArray(given) &&
-    given.length === 2 &&
-    typeof given[0] === 'string' &&
-    typeof given[1] === 'string'
-  )
-}
-
-function metaIn(message: Buffer, from: number, to: number): z.infer<typeof Meta> {
-  const meta: unknown = JSON.parse(message.toString('utf8', from, to))
-  return Meta.parse(meta)
 }

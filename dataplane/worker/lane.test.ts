@@ -5,41 +5,17 @@ import { expect, onTestFinished, test } from 'vitest'
 
 import { openClock } from '../../core/clock.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
-import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Pace } from '../../core/pacing/gcra.ts'
 import { ByteBudget } from './byte-budget.ts'
-import type { Destination } from './destinations.ts'
 import { Hands } from './hands.ts'
 import { Lane, type LaneDeps } from './lane.ts'
 import { Pacer } from './pacer.ts'
-import { sampleWork } from './sample-work.ts'
+import { SAMPLE_DESTINATION, sampleWork } from './sample-work.ts'
 import { Withdrawals } from './withdrawals.ts'
 
 /** More than a lane holds in memory. */
 const BACKLOG = 5_000
-
-const DESTINATION: Destination = {
-  id: '',
-  organisationId: '',
-  pace: undefined,
-  organisationPace: undefined,
-  partition: 0,
-  isEnabled: true,
-  url: '',
-  origin: '',
-  path: '',
-  method: 'POST',
-  headers: [],
-  headerNames: null,
-  signer: [],
-  overlap: null,
-  oauth2: null,
-  timeoutMs: 30_000,
-  maxConcurrency: null,
-  retryPolicy: DEFAULT_RETRY_POLICY,
-  isBlocked: false,
-}
 
 /** A lane that counts what it sends and parks. */
 function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, pace?: Pace) {
@@ -71,7 +47,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       ...given,
     },
     { destinationId: '', partition: 0 },
-    { ...DESTINATION, pace },
+    { ...SAMPLE_DESTINATION, pace },
   )
   onTestFinished(() => lane[Symbol.dispose]())
   return { lane, parked, seen }
@@ -114,7 +90,7 @@ test('one that is disabled while it is full lets go of its partition at once', (
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   let n = 0
   while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
-  lane.configure({ ...DESTINATION, isEnabled: false })
+  lane.configure({ ...SAMPLE_DESTINATION, isEnabled: false })
   expect(lane.holdsBack).toBe(false)
   expect(lane.held + parked.length).toBe(n)
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { DeliveryResult } from '../../core/db/deliveries/record-results.ts'
-import { deliveryHeaders } from '../../core/delivery/headers.ts'
+import { deliveryHeaders, parseHeaders } from '../../core/delivery/headers.ts'
 import { sign } from '../../core/delivery/signature.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -23,7 +23,8 @@ export interface Outgoing {
   /** Attempts made before this one. */
   attemptNumber: number
   event: {
-    headers: [string, string][]
+    /** As they are stored. */
+    headers: string
     verifiedWith: string | null
     remoteIp: string
     sourceName: string | null
@@ -112,7 +113,12 @@ function send(
 ): Promise<AttemptResponse> {
   const { origin, path, method, timeoutMs } = sending.destination
   const { body } = sending.outgoing
-  const headers = headersOf(sending, own)
+  let headers
+  try {
+    headers = headersOf(sending, own)
+  } catch (error) {
+    return Promise.resolve(notSent(errorCodeOf(error)))
+  }
   return sendAttempt(dispatcher, { origin, path, method, headers, body, timeoutMs })
 }
 
@@ -130,7 +136,7 @@ function headersOf(sending: Sending, own: readonly [string, string][]): string[]
     timestampSeconds: Math.floor(startedAtMs / 1_000),
     signature,
   }
-  return deliveryHeaders(headers, facts, own)
+  return deliveryHeaders(parseHeaders(headers), facts, own)
 }
 
 function signatureOf(

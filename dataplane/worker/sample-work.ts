@@ -1,4 +1,6 @@
+import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
 import { ByteBudget } from './byte-budget.ts'
+import type { Destination } from './destinations.ts'
 import type { Work } from './work.ts'
 
 /** For tests: a delivery as it comes from the stream, small and with nothing to answer. */
@@ -25,7 +27,7 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     leaseUntilMs: 0,
     isWaiting: false,
     isOrphan: false,
-    event: { headers: [], verifiedWith: 'none', remoteIp: '', sourceName: '' },
+    event: { headers: '[]', verifiedWith: 'none', remoteIp: '', sourceName: '' },
     body: Buffer.alloc(0),
     largeBodyRoom: [],
     bytes: 0,
@@ -36,4 +38,27 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     askedAt: 0,
     ...fields,
   }
+}
+
+/** For tests: enabled, at no pace and with nothing of its own. */
+export const SAMPLE_DESTINATION: Destination = {
+  id: '',
+  organisationId: '',
+  pace: undefined,
+  organisationPace: undefined,
+  partition: 0,
+  isEnabled: true,
+  url: '',
+  origin: '',
+  path: '',
+  method: 'POST',
+  headers: [],
+  headerNames: null,
+  signer: [],
+  overlap: null,
+  oauth2: null,
+  timeoutMs: 30_000,
+  maxConcurrency: null,
+  retryPolicy: DEFAULT_RETRY_POLICY,
+  isBlocked: false,
 }

@@ -65,7 +65,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
       attemptTrigger: 'initial',
       attemptNumber: 0,
       event: {
-        headers: test.headers,
+        headers: JSON.stringify(test.headers),
         verifiedWith: null,
         remoteIp: '',
         sourceName: null,

@@ -1,13 +1,9 @@
-import { z } from 'zod'
-
 import type { ClaimedDelivery } from '../../core/db/deliveries/claimed.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import type { DeliveryMessage } from '../../core/stream/delivery-message.ts'
 import type { Answers } from './answers.ts'
 import type { Share } from './byte-budget.ts'
-
-const Headers = z.array(z.tuple([z.string(), z.string()]))
 
 /** A delivery in this worker's hands, from wherever it came, until `Hands` end it. */
 export interface Work {
@@ -41,7 +37,8 @@ export interface Work {
   /** Its connection is gone: it is cancelled instead of sent. */
   isOrphan: boolean
   event: {
-    headers: [string, string][]
+    /** As they are stored. */
+    headers: string
     verifiedWith: string
     remoteIp: string
     sourceName: string
@@ -80,7 +77,7 @@ export function dropLargeBody(work: Work): void {
 }
 
 export function workOfMessage(
-  { event, delivery, body }: DeliveryMessage,
+  { event, delivery, headers, body }: DeliveryMessage,
   lease: { untilMs: number; isOrphan: boolean; hold: Hold },
   origin: Pick<Work, 'bytes' | 'room' | 'message'>,
 ): Work {
@@ -88,7 +85,7 @@ export function workOfMessage(
     class: event.class,
     deliveryId: delivery.id,
     eventId: event.id,
-    sourceId: event.sourceId ?? null,
+    sourceId: event.sourceId,
     connectionId: delivery.connectionId,
     organisationId: event.organisationId,
     projectId: event.projectId,
@@ -107,7 +104,7 @@ export function workOfMessage(
     isWaiting: false,
     isOrphan: lease.isOrphan,
     event: {
-      headers: event.headers,
+      headers,
       verifiedWith: event.verifiedWith,
       remoteIp: event.remoteIp,
       sourceName: event.sourceName,
@@ -128,16 +125,13 @@ export function workOfClaim(
   { hold, leaseUntilMs, askedAt }: Pick<Work, 'hold' | 'leaseUntilMs' | 'askedAt'>,
   room: Share,
 ): Work {
-  const { event, ...delivery } = claimed
-  const headers = Headers.parse(JSON.parse(event.headers))
   return {
-    ...delivery,
+    ...claimed,
     hold,
     isHandedOver: false,
     leaseUntilMs,
-    isThrottleKept: delivery.throttledAtMs !== null,
+    isThrottleKept: claimed.throttledAtMs !== null,
     isWaiting: true,
-    event: { ...event, headers },
     largeBodyRoom: [],
     room,
     message: null,
