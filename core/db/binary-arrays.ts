@@ -29,17 +29,15 @@ type Writer<T> = (buffer: Buffer, value: T, at: number) => void
 
 function fixed<T>(oid: number, bytes: number, write: Writer<T>) {
   return (values: readonly (T | null)[]): Buffer => {
-    let size = HEADER_BYTES + values.length * 4
-    for (const value of values) if (value !== null) size += bytes
-    const buffer = Buffer.allocUnsafe(size)
+    const buffer = Buffer.allocUnsafe(HEADER_BYTES + values.length * (4 + bytes))
     let at = writeHeader(buffer, oid, values.length)
-    for (const value of values) {
+    values.forEach((value) => {
       at = buffer.writeInt32BE(value === null ? NULL_LENGTH : bytes, at)
-      if (value === null) continue
+      if (value === null) return
       write(buffer, value, at)
       at += bytes
-    }
-    return buffer
+    })
+    return buffer.subarray(0, at)
   }
 }
 
