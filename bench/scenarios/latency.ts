@@ -1,13 +1,10 @@
 import { median, percentile, type Run } from '../measure.ts'
-import { openRelay } from '../relay.ts'
+import { openRelay, WARM_UP } from '../relay.ts'
 import { cpuOf, repeat, type Row } from '../table.ts'
 
 const SECONDS = 10
 const CONNECTIONS = 32
 const FAST_RATE = 500
-
-/** Enough for V8 to compile what an event meets, as it has in a process that is an hour old. */
-const WARM_UP = { seconds: 10, connections: 128, window: 256 }
 
 /** At fixed rates, from the moment at which each request was due. */
 export async function latency(): Promise<Row[]> {
