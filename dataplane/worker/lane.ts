@@ -22,6 +22,9 @@ const QUEUED_MAX_MS = 5_000
 /** A lane whose next work came no longer ago than this keeps up: a full window of it goes out as fast as that. */
 const KEEPS_UP_MS = 1_000
 
+/** The same of an ample one. Its partition is held back for no longer. */
+const HELD_BACK_MS = KEEPS_UP_MS / 4
+
 /** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */
 const STALE_MS = 8_000
 
@@ -53,8 +56,8 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
  *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
  *             and each success doubles the concurrency up to the destination's own;
  *   disabled  all is parked until the destination is enabled.
- * A lane that keeps up is spared the way through PostgreSQL when it is full: its partition is held back in the stream
- * until it has room, which takes a second at most.
+ * A lane that keeps up is spared the way through PostgreSQL: when it has ample work its partition is held back in the
+ * stream until it has room, which takes a quarter of a second at most.
  * When a change of plan has moved the destination to another partition, all is parked for the owner of that one.
  * While rows are parked, new work goes behind them and the lane refills from PostgreSQL, oldest first.
  */
@@ -69,7 +72,7 @@ export class Lane {
   #partition: number
   #isClosed = false
   #active = 0
-  /** The stream filled it, and it has not made room since. */
+  /** The stream gave it ample work, and it has not made room since. */
   #isFilled = false
   readonly #busyness = new Busyness()
   /** The last that wanted to go was held by pacing. */
@@ -110,7 +113,7 @@ export class Lane {
 
   /** Nothing more should be taken from the stream for its partition now. */
   get holdsBack(): boolean {
-    return this.#isFilled && !this.#queue.isLow && this.#keepsUp
+    return this.#isFilled && !this.#queue.isScant && this.#keepsUpWithin(HELD_BACK_MS)
   }
 
   admit(work: Work): void {
@@ -136,7 +139,7 @@ export class Lane {
     } else {
       work.queuedAt = performance.now()
       this.#queue.push(work)
-      if (!work.isWaiting && this.#queue.isFull) this.#isFilled = true
+      if (!work.isWaiting && this.#queue.isAmple) this.#isFilled = true
       this.#pump()
     }
   }
@@ -223,7 +226,7 @@ export class Lane {
     this.#sendFirst(destination, nowMs)
     this.#largeBodies.look()
     this.#refill()
-    if (this.#isFilled && this.#queue.isLow) this.#makeRoom()
+    if (this.#isFilled && this.#queue.isScant) this.#makeRoom()
   }
 
   #makeRoom(): void {
@@ -375,12 +378,12 @@ export class Lane {
   }
 
   get #hasRoom(): boolean {
-    return !this.#queue.isFull || (this.#keepsUp && !this.#queue.isOverfull)
+    return !this.#queue.isFull || (this.#keepsUpWithin(KEEPS_UP_MS) && !this.#queue.isOverfull)
   }
 
-  get #keepsUp(): boolean {
+  #keepsUpWithin(ms: number): boolean {
     const sinceMs = performance.now() - (this.#queue.first?.queuedAt ?? 0)
-    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < KEEPS_UP_MS
+    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < ms
   }
 
   get #key(): LaneKey {

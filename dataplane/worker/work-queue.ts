@@ -5,6 +5,12 @@ import { dropLargeBody, type Work } from './work.ts'
 /** Work held in memory for one destination; what exceeds it, or `LANE_BYTES_MAX`, waits in PostgreSQL or the stream. */
 const WINDOW = 1_024
 
+/**
+ * With this much of it in memory the stream need send no more. What waits through two collections of the young generation
+ * is made old, and looked at again by those of the old: of a window, all that a drain sends.
+ */
+const AMPLE = WINDOW / 4
+
 /** All that is ever held, in windows: one, and two for what the stream was asked for before it was told to wait. */
 const WINDOWS_MAX = 3
 
@@ -26,6 +32,16 @@ export class WorkQueue implements Iterable<Work> {
   /** Full, and with what came after the stream was told to wait. */
   get isOverfull(): boolean {
     return this.#works.length >= WINDOWS_MAX * WINDOW || this.#bytes >= WINDOWS_MAX * LANE_BYTES_MAX
+  }
+
+  /** So much that the stream may be told to wait. */
+  get isAmple(): boolean {
+    return this.#works.length >= AMPLE || this.#bytes >= LANE_BYTES_MAX
+  }
+
+  /** So far down that the stream is to send more. */
+  get isScant(): boolean {
+    return this.#works.length < (AMPLE * 3) / 4 && this.#bytes < LANE_BYTES_MAX / 2
   }
 
   /** So far down that more are taken from PostgreSQL: the next come while these go. */
