@@ -201,7 +201,7 @@ const SCHEMA_FILES = [
 const TEMPLATE_LOCK = 7_058_613
 
 /** A copy of a migrated database, dropped with the stack: ten times faster than migrating. */
-async function cloneDatabase(stack: AsyncDisposableStack): Promise<string> {
+export async function cloneDatabase(stack: AsyncDisposableStack): Promise<string> {
   const admin = new pg.Client({ connectionString: inject('postgresUrl') })
   await admin.connect()
   try {

@@ -64,7 +64,7 @@ export class DeliveryPull {
   /** The next message is larger than `PULL_BYTES_MAX`: none of ours is, but it must not stand in the way. */
   #isNextLarge = false
   #isMissing = true
-  /** On the monotonic clock: when it was opened, or last found its consumer missing. */
+  /** On the monotonic clock: since when the consumer has been there, and been the same. */
   #knownSince = performance.now()
   #isStopped = false
 
@@ -87,8 +87,9 @@ export class DeliveryPull {
     else this.#ask()
   }
 
-  /** The consumer is there. */
-  resume(): void {
+  /** The consumer is there, and has been since a moment on the monotonic clock. */
+  resume(knownSince: number): void {
+    this.#knownSince = knownSince
     this.#isMissing = false
     this.#credit = 0
     this.#ask()

@@ -6,6 +6,7 @@ import {
   jetstreamManager,
   RetentionPolicy,
   StorageType,
+  type ConsumerInfo,
   type JetStreamManager,
 } from '@nats-io/jetstream'
 
@@ -67,25 +68,26 @@ async function ensureStream(manager: JetStreamManager): Promise<void> {
 
 /**
  * Makes the consumer of a partition, and the stream when the server came back without its store. Only for the
- * partition's owner: the former consumer of all partitions makes way, and its messages are the new ones'.
+ * partition's owner: the former consumer of all partitions makes way, and its messages are the new ones'. The answer
+ * tells whether it is the one that was there before.
  */
 export async function ensureDeliveryConsumer(
   manager: JetStreamManager,
   partition: number,
-): Promise<void> {
+): Promise<ConsumerInfo> {
   try {
-    await addConsumer(manager, partition)
+    return await addConsumer(manager, partition)
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error
     if (OVERLAPS.includes(error.code)) await deleteConsumer(manager, FORMER_CONSUMER)
     else if (error.code === JetStreamApiCodes.StreamNotFound) await ensureStream(manager)
     else throw error
-    await addConsumer(manager, partition)
+    return await addConsumer(manager, partition)
   }
 }
 
-async function addConsumer(manager: JetStreamManager, partition: number): Promise<void> {
-  await manager.consumers.add(DELIVERY_STREAM, {
+async function addConsumer(manager: JetStreamManager, partition: number): Promise<ConsumerInfo> {
+  return await manager.consumers.add(DELIVERY_STREAM, {
     durable_name: deliveryConsumer(partition),
     filter_subject: deliverySubject(partition),
     ack_policy: AckPolicy.Explicit,

@@ -1,4 +1,4 @@
-import type { JetStreamManager } from '@nats-io/jetstream'
+import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
@@ -61,6 +61,8 @@ export class Consumption {
   readonly #deps: ConsumeDeps
   readonly #pulls = new Map<number, DeliveryPull>()
   readonly #stopping = new Map<number, Promise<unknown>>()
+  /** Each partition's consumer as it was last met, and since when it has been, on the monotonic clock. */
+  readonly #met = new Map<number, { created: string; since: number }>()
   /** Claims under way, by partition. */
   readonly #claiming = new Map<number, Set<Promise<void>>>()
   /** On the monotonic clock: until when no consumer is made. */
@@ -143,14 +145,27 @@ export class Consumption {
   async #restore(partition: number): Promise<void> {
     const { manager, log } = this.#deps
     try {
-      await ensureDeliveryConsumer(manager, partition)
-      this.#pulls.get(partition)?.resume()
+      const consumer = await ensureDeliveryConsumer(manager, partition)
+      this.#pulls.get(partition)?.resume(this.#metSince(partition, consumer))
     } catch (err) {
       if (!this.#isResting()) log.warn({ err, partition }, 'Cannot make a consumer')
       this.#restsUntil = performance.now() + RESTORE_REST_MS
       // A later look opens it anew.
       await this.stop([partition])
     }
+  }
+
+  /**
+   * A worker that has a partition back (PostgreSQL was away, the process stood still) finds the consumer that it left.
+   * What that one gives for the first time nobody can have finished: to claim it would cost a drain a seventh (17,100
+   * deliveries/s instead of 19,900). Not in a cluster, where another server that knows less may have taken over unseen.
+   */
+  #metSince(partition: number, { created, cluster }: ConsumerInfo): number {
+    const met = this.#met.get(partition)
+    if (met?.created === created && cluster === undefined) return met.since
+    const since = performance.now()
+    this.#met.set(partition, { created, since })
+    return since
   }
 
   #isResting(): boolean {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { jetstream } from '@nats-io/jetstream'
 import { pino } from 'pino'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { openPool } from '../../core/db/db.ts'
 import { newId } from '../../core/ids.ts'
@@ -11,7 +11,12 @@ import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/d
 import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
 import { ensureDeliveryConsumer, ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { connectedMs, openNats } from '../../core/stream/nats.ts'
-import { DELIVERY_STREAM, DELIVERY_SUBJECTS, deliverySubject } from '../../core/stream/subjects.ts'
+import {
+  deliveryConsumer,
+  DELIVERY_STREAM,
+  DELIVERY_SUBJECTS,
+  deliverySubject,
+} from '../../core/stream/subjects.ts'
 import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
 import { Consumption, type ConsumeDeps } from '../../dataplane/worker/consume.ts'
 import { Hands } from '../../dataplane/worker/hands.ts'
@@ -19,6 +24,7 @@ import { openResults } from '../../dataplane/worker/results.ts'
 import type { Work } from '../../dataplane/worker/work.ts'
 import { eventually } from '../relay.ts'
 import { scratch, startTestNats } from '../servers.ts'
+import { cloneDatabase } from '../world.ts'
 
 const PARTITION = 5
 
@@ -53,7 +59,7 @@ async function openPull(stack: AsyncDisposableStack) {
     take: (message) => taken.push(message),
     onMissing: () => {
       missedAt.push(performance.now())
-      void ensureDeliveryConsumer(manager, PARTITION).then(() => pull.resume())
+      void ensureDeliveryConsumer(manager, PARTITION).then(() => pull.resume(performance.now()))
     },
   })
   stack.defer(async () => await pull.stop())
@@ -149,11 +155,11 @@ function delivery(bodyBytes: number): Buffer {
 }
 
 /** What a worker takes with, and what it has taken. */
-function openConsumption(
+async function openConsumption(
   stack: AsyncDisposableStack,
   deps: Pick<ConsumeDeps, 'nats' | 'manager' | 'log' | 'memory' | 'holdOf'>,
 ) {
-  const pool = openPool({ url: inject('postgresUrl'), max: 1, log })
+  const pool = openPool({ url: await cloneDatabase(stack), max: 1, log })
   stack.defer(async () => await pool.end())
   const inHand: Work[] = []
   const hands = new Hands()
@@ -177,7 +183,7 @@ test('while consumers cannot be made they are tried now and then, and taken from
   await manager.streams.add({ name: 'OTHER', subjects: [DELIVERY_SUBJECTS] })
   const warned: string[] = []
   const holds = [1, 2, 3, PARTITION].map((partition) => ({ partition, epoch: 1 }))
-  const { consumption, inHand } = openConsumption(stack, {
+  const { consumption, inHand } = await openConsumption(stack, {
     nats,
     manager,
     log: pino({ level: 'warn' }, { write: (line) => void warned.push(line) }),
@@ -209,7 +215,7 @@ test('a worker asks for messages as long as there is room for them, and again wh
   const max = 4 * PULL_BYTES_MAX
   const memory = new ByteBudget(max)
   const hold = { partition: PARTITION, epoch: 1 }
-  const { consumption, hands, inHand } = openConsumption(stack, {
+  const { consumption, hands, inHand } = await openConsumption(stack, {
     nats,
     manager,
     log,
@@ -240,4 +246,37 @@ test('a worker asks for messages as long as there is room for them, and again wh
     }
     expect(memory.held).toBe(0)
   }
+})
+
+test('a worker that has a partition back claims only what came through a consumer that it has not met', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { nats, manager, publish } = await openStream(stack)
+  const hold = { partition: PARTITION, epoch: 1 }
+  const { consumption, hands, inHand } = await openConsumption(stack, {
+    nats,
+    manager,
+    log,
+    memory: new ByteBudget(PULL_BYTES_MAX),
+    holdOf: () => hold,
+  })
+  const messages = async (): Promise<number> =>
+    (await manager.streams.info(DELIVERY_STREAM)).state.messages
+  await consumption.look([hold])
+  await eventually(() => expect(connectedMs(nats)).toBeGreaterThan(2_000))
+
+  await consumption.look([])
+  await publish([packDeliveries([delivery(10)])])
+  await consumption.look([hold])
+  await eventually(() => expect(inHand).toHaveLength(1))
+  for (const work of inHand.splice(0)) hands.settle(work)
+  await eventually(async () => expect(await messages()).toBe(0))
+
+  await consumption.look([])
+  await manager.consumers.delete(DELIVERY_STREAM, deliveryConsumer(PARTITION))
+  await ensureDeliveryConsumer(manager, PARTITION)
+  await publish([packDeliveries([delivery(10)])])
+  await consumption.look([hold])
+  // It is in no table: what is claimed is dropped.
+  await eventually(async () => expect(await messages()).toBe(0))
+  expect(inHand).toHaveLength(0)
 })
