@@ -144,6 +144,8 @@ export class Consumption {
   /** The server may have come back without its store. */
   async #restore(partition: number): Promise<void> {
     const { manager, log } = this.#deps
+    // Missed while it is taken from: the server may have lost what it knew of it.
+    if (this.#pulls.has(partition)) this.#met.delete(partition)
     try {
       const consumer = await ensureDeliveryConsumer(manager, partition)
       this.#pulls.get(partition)?.resume(this.#metSince(partition, consumer))

@@ -42,7 +42,7 @@ async function openStream(stack: AsyncDisposableStack) {
     const js = jetstream(nats)
     await Promise.all(all.map((data) => js.publish(deliverySubject(PARTITION), data)))
   }
-  return { nats, manager, publish }
+  return { server, nats, manager, publish }
 }
 
 /** A pull of one partition, which asks as long as it may. */
@@ -278,5 +278,37 @@ test('a worker that has a partition back claims only what came through a consume
   await consumption.look([hold])
   // It is in no table: what is claimed is dropped.
   await eventually(async () => expect(await messages()).toBe(0))
+  expect(inHand).toHaveLength(0)
+})
+
+test('a consumer that gave no answer for as long as a request stands is one that it has not met', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { server, nats, manager, publish } = await openStream(stack)
+  const hold = { partition: PARTITION, epoch: 1 }
+  const { consumption, inHand } = await openConsumption(stack, {
+    nats,
+    manager,
+    log,
+    memory: new ByteBudget(PULL_BYTES_MAX),
+    holdOf: () => hold,
+  })
+  await consumption.look([hold])
+  await eventually(async () => {
+    const consumer = await manager.consumers.info(DELIVERY_STREAM, deliveryConsumer(PARTITION))
+    expect(consumer.num_waiting).toBe(1)
+  })
+  process.kill(server.pid, 'SIGSTOP')
+  const endAt = performance.now() + 8_000
+  while (performance.now() < endAt) {
+    await consumption.look([hold])
+    await sleep(20)
+  }
+  process.kill(server.pid, 'SIGCONT')
+  await publish([packDeliveries([delivery(10)])])
+  // It is in no table: what is claimed is dropped.
+  await eventually(async () => {
+    await consumption.look([hold])
+    expect((await manager.streams.info(DELIVERY_STREAM)).state.messages).toBe(0)
+  })
   expect(inHand).toHaveLength(0)
 })
