@@ -40,6 +40,12 @@ test('chooseAddresses() refuses one port for both', async () => {
   await expect(chooseAddresses(settings, false)).rejects.toThrow('are both')
 })
 
+test('freePort() gives no port again that was given a moment ago: its server may not listen yet', async () => {
+  const ports: number[] = []
+  for (let n = 0; n < 500; n++) ports.push(await freePort())
+  expect(new Set(ports).size).toBe(ports.length)
+})
+
 test('freePorts() finds ports of their own, none of which an outgoing connection may take meanwhile', async () => {
   const ports = await freePorts(20)
   expect(new Set(ports).size).toBe(20)

@@ -11,7 +11,11 @@ const END = 32_768
 
 const TRIES_MAX = 1_000
 
-/** A port that nothing listens on now. */
+/** Looked at lately, the oldest first. What was given seems free to the next who looks until its server listens. */
+const recent = new Set<number>()
+const RECENT_MAX = 1_000
+
+/** A port that nothing listens on now, and that nobody else got here a moment ago. */
 export async function freePort(): Promise<number> {
   const [port = 0] = await freePorts(1)
   return port
@@ -19,13 +23,21 @@ export async function freePort(): Promise<number> {
 
 /** So many of them, each another. Throws when hardly any is free. */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  for (let tries = 0; ports.size < count; tries++) {
+  const ports: number[] = []
+  for (let tries = 0; ports.length < count; tries++) {
     if (tries === TRIES_MAX) throw new Error('Cannot find a free port')
     const port = randomInt(FIRST, END)
-    if (await isFree(port)) ports.add(port)
+    if (recent.has(port)) continue
+    note(port)
+    if (await isFree(port)) ports.push(port)
   }
-  return [...ports]
+  return ports
+}
+
+function note(port: number): void {
+  recent.add(port)
+  const [oldest] = recent
+  if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest)
 }
 
 /** Whether a server could listen on the port, on `host` or, without one, on every address. */
