@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { answersOk } from '../standalone/answers-ok.ts'
-import { COMPILE_CACHE, ROLE_ARGUMENTS } from '../standalone/node-settings.ts'
+import { COMPILE_CACHE, roleArguments } from '../standalone/node-settings.ts'
 import { freePorts } from '../standalone/ports.ts'
 import type { Installation } from './installation.ts'
 
@@ -29,7 +29,7 @@ export async function startBeside(
   // As the supervisor's do, it writes its log to a file.
   const log = openSync(join(dataDir, 'logs', `${role}-2.log`), 'a')
   const child = fork(`dataplane/${role}/main.ts`, {
-    execArgv: ROLE_ARGUMENTS,
+    execArgv: roleArguments(role),
     stdio: ['ignore', log, log, 'ipc'],
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,

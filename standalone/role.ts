@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { answersOk } from './answers-ok.ts'
 import { openBackoff } from './backoff.ts'
 import { lastLines, trimLog, withLog } from './log-file.ts'
-import { ROLE_ARGUMENTS } from './node-settings.ts'
+import { roleArguments } from './node-settings.ts'
 import { isGone, signal, waitFor, type Say } from './os-process.ts'
 import { freePort } from './ports.ts'
 
@@ -71,7 +71,7 @@ async function keepRunning(
     const startedAt = performance.now()
     state.opsPort = await freePort()
     if (stopped.aborted) return
-    const child = forkRole(main, { ...env, OPS_PORT: String(state.opsPort) }, log)
+    const child = forkRole({ name, main, log }, { ...env, OPS_PORT: String(state.opsPort) })
     state.child = child
     const [code, signalName] = await ended(child)
     if (stopped.aborted) return
@@ -85,13 +85,16 @@ async function keepRunning(
 }
 
 /** In a session of its own, so that a Ctrl-C in the terminal reaches the supervisor alone. */
-function forkRole(main: string, env: RoleOptions['env'], log: string): ChildProcess {
+function forkRole(
+  { name, main, log }: Pick<RoleOptions, 'name' | 'main' | 'log'>,
+  env: RoleOptions['env'],
+): ChildProcess {
   return withLog(log, (descriptor) =>
     fork(main, [], {
       cwd: ROOT,
       env,
       detached: true,
-      execArgv: ROLE_ARGUMENTS,
+      execArgv: roleArguments(name),
       stdio: ['ignore', descriptor, descriptor, 'ipc'],
     }),
   )
