@@ -28,13 +28,13 @@ export async function freePorts(count: number): Promise<number[]> {
     if (tries === TRIES_MAX) throw new Error('Cannot find a free port')
     const port = randomInt(FIRST, END)
     if (recent.has(port)) continue
-    note(port)
+    remember(port)
     if (await isFree(port)) ports.push(port)
   }
   return ports
 }
 
-function note(port: number): void {
+function remember(port: number): void {
   recent.add(port)
   const [oldest] = recent
   if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest)

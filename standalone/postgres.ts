@@ -28,15 +28,15 @@ const BUFFERS_MIN_MB = 128
 const BUFFERS_MAX_MB = 1_024
 
 /**
- * A 16th of memory, which leaves the rest of the machine alone. What a drain updates is what came before it, some 3 KB a
- * delivery: 256 MB of 24 GB lost it to what followed (PostgreSQL 33 us a delivery instead of 27).
+ * A 16th of memory, which leaves the rest to the machine. A drain updates what was stored before it: in 256 MB that had given
+ * way to what came since (PostgreSQL 33 us a delivery instead of 27).
  */
 export function sharedBuffersMb(memoryBytes: number): number {
   return Math.round(Math.min(Math.max(memoryBytes / 16 / MB, BUFFERS_MIN_MB), BUFFERS_MAX_MB))
 }
 
-/** Of the machine, or of its part that this process may use. */
-function memoryOf(): number {
+/** The machine's memory, or the part of it that this process may use. */
+function usableBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Infinity)
 }
 
@@ -45,7 +45,7 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '200',
-  shared_buffers: `${sharedBuffersMb(memoryOf())}MB`,
+  shared_buffers: `${sharedBuffersMb(usableBytes())}MB`,
   wal_buffers: '64MB',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
