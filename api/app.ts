@@ -12,6 +12,7 @@ import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
 import { badRequest, faultsOf, sendFailure } from './failure.ts'
 import { KIND_OF, Name } from './fields.ts'
+import { fixed } from './fixed.ts'
 import { answerOnce, readIdempotencyKey, type Repeatable } from './idempotency.ts'
 import { openApiDocument, openApiRoute } from './openapi.ts'
 import { admit, demand, type Access, type Principal } from './principal.ts'
@@ -63,9 +64,10 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   const routes = [...listed, openApiRoute(() => document)]
   checkRoutes(routes)
   const document = openApiDocument(routes)
-  app.get('/openapi.json', () => document)
-  const page = docsPage(document)
-  app.get('/docs', async (_request, reply) => await reply.headers(PAGE_HEADERS).send(page))
+  const text = JSON.stringify(document)
+  app.setReplySerializer((body) => (body === document ? text : JSON.stringify(body)))
+  app.get('/openapi.json', fixed(text, { 'content-type': 'application/json; charset=utf-8' }))
+  app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
   const streams = new LiveStreams(deps)
   app.addHook('preClose', async () => streams.close())
   for (const each of routes) mount(app, { ...deps, streams }, each)
