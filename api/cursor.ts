@@ -25,13 +25,18 @@ export function writeCursor(binding: Binding, place: Place): string {
 export function readCursor(binding: Binding, cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined
   const position = Position.safeParse(parse(cursor))
-  if (!position.success) refuseField('query.cursor', 'Not a cursor of this API')
+  if (!position.success) refuseCursor()
   const [bound, value, id] = position.data
   if (bound !== digest(binding)) {
     refuseField('query.cursor', 'Made for other filters or another sort')
   }
   refuseUnstorable('query.cursor', value)
   return { value, id }
+}
+
+/** Of a text that is no place in a list. */
+export function refuseCursor(): never {
+  refuseField('query.cursor', 'Not a cursor of this API')
 }
 
 function digest(binding: Binding): string {

@@ -3,12 +3,13 @@ import { z } from 'zod'
 import { findDelivery } from '../../core/db/deliveries/deliveries.ts'
 import { listDeliveries, type DeliveryPlace } from '../../core/db/deliveries/delivery-lists.ts'
 import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
+import { isMicros } from '../../core/db/lists/page.ts'
 import { refuseField } from '../../core/errors.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { PAGE_READ_ROWS } from '../../core/limits.ts'
 import { attemptsWithHeaders } from '../attempts.ts'
 import { cancelDelivery } from '../cancel.ts'
-import { readCursor, writeCursor, type Place } from '../cursor.ts'
+import { readCursor, refuseCursor, writeCursor, type Place } from '../cursor.ts'
 import { refuseMissing } from '../failure.ts'
 import { Cursor, IdInput, Limit, Moment, SortDir } from '../fields.ts'
 import { listOf } from '../list.ts'
@@ -169,14 +170,13 @@ function responseOf(
 }
 
 /** An empty value stands for "not due at any time", which sorts last. */
-function endOf({ nextAt, id }: DeliveryPlace): Place {
-  return { value: nextAt?.toISOString() ?? '', id }
+function endOf({ nextAtMicros, id }: DeliveryPlace): Place {
+  return { value: nextAtMicros ?? '', id }
 }
 
 function placeOf(place: Place | undefined): DeliveryPlace | undefined {
   if (place === undefined) return undefined
-  if (place.value === '') return { nextAt: null, id: place.id }
-  const ms = Date.parse(place.value)
-  if (Number.isNaN(ms)) refuseField('query.cursor', 'Not a cursor of this API')
-  return { nextAt: new Date(ms), id: place.id }
+  if (place.value === '') return { nextAtMicros: null, id: place.id }
+  if (!isMicros(place.value)) refuseCursor()
+  return { nextAtMicros: place.value, id: place.id }
 }

@@ -183,7 +183,7 @@ function deliveryPage(
     ...size,
     sortBy: 'createdAt',
     sortDir: 'asc',
-    after: afterId === null ? undefined : { nextAt: null, id: afterId },
+    after: afterId === null ? undefined : { nextAtMicros: null, id: afterId },
     nowMs,
   }
 }

@@ -1,7 +1,15 @@
 import type { Insertable, Selectable } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, withinReach, type Page, type Reach } from '../lists/page.ts'
+import {
+  afterPage,
+  sortColumn,
+  sortKey,
+  withinReach,
+  type Listed,
+  type Page,
+  type Reach,
+} from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Connection {
@@ -26,17 +34,18 @@ export async function listConnections(
   db: Db,
   projectId: string,
   page: Page,
-): Promise<Connection[]> {
+): Promise<Listed<Connection>[]> {
   const rows = await db
     .selectFrom('connection')
     .selectAll()
+    .select(sortKey(page).as('sortKey'))
     .where('project_id', '=', projectId)
     .where(afterPage(page))
     .orderBy(sortColumn(page), page.sortDir)
     .orderBy('id', page.sortDir)
     .limit(page.limit + 1)
     .execute()
-  return rows.map(toConnection)
+  return rows.map((row) => ({ ...toConnection(row), sortKey: row.sortKey }))
 }
 
 /** Undefined when the connection is absent or out of reach: the caller must not tell which. */

@@ -1,7 +1,15 @@
 import { sql, type Insertable, type Selectable } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, withinReach, type Page, type Reach } from '../lists/page.ts'
+import {
+  afterPage,
+  sortColumn,
+  sortKey,
+  withinReach,
+  type Listed,
+  type Page,
+  type Reach,
+} from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Destination {
@@ -39,18 +47,18 @@ export async function listDestinations(
   db: Db,
   projectId: string,
   page: Page,
-): Promise<Destination[]> {
+): Promise<Listed<Destination>[]> {
   const rows = await db
     .selectFrom('destination')
     .selectAll()
-    .select(isFailing)
+    .select([isFailing, sortKey(page).as('sortKey')])
     .where('project_id', '=', projectId)
     .where(afterPage(page))
     .orderBy(sortColumn(page), page.sortDir)
     .orderBy('id', page.sortDir)
     .limit(page.limit + 1)
     .execute()
-  return rows.map(toDestination)
+  return rows.map((row) => ({ ...toDestination(row), sortKey: row.sortKey }))
 }
 
 /** Undefined when the destination is absent or out of reach: the caller must not tell which. */

@@ -2,7 +2,14 @@ import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, type Page, type Reach } from '../lists/page.ts'
+import {
+  afterPage,
+  sortColumn,
+  sortKey,
+  type Listed,
+  type Page,
+  type Reach,
+} from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Project {
@@ -18,10 +25,11 @@ export interface Project {
 export const PROJECT_NAME_TAKEN = 'project_organisation_id_name_key'
 
 /** One row more than the page holds, to tell whether there is another. */
-export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Project[]> {
+export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Listed<Project>[]> {
   let query = db
     .selectFrom('project')
     .selectAll()
+    .select(sortKey(page).as('sortKey'))
     .where('organisation_id', '=', reach.organisationId)
     .where(afterPage(page))
   if (reach.projectId !== undefined) query = query.where('id', '=', reach.projectId)
@@ -30,7 +38,7 @@ export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Pr
     .orderBy('id', page.sortDir)
     .limit(page.limit + 1)
     .execute()
-  return rows.map(toProject)
+  return rows.map((row) => ({ ...toProject(row), sortKey: row.sortKey }))
 }
 
 /** Undefined when the project is absent or out of reach: the caller must not tell which. */

@@ -1,7 +1,15 @@
 import type { Insertable, Selectable } from 'kysely'
 
 import type { Db } from '../db.ts'
-import { afterPage, sortColumn, withinReach, type Page, type Reach } from '../lists/page.ts'
+import {
+  afterPage,
+  sortColumn,
+  sortKey,
+  withinReach,
+  type Listed,
+  type Page,
+  type Reach,
+} from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Source {
@@ -42,19 +50,23 @@ export interface ActiveSource extends Source {
 export const SOURCE_NAME_TAKEN = 'source_project_id_name_key'
 
 /** One row more than the page holds, to tell whether there is another. */
-export async function listSources(db: Db, projectId: string, page: Page): Promise<ActiveSource[]> {
+export async function listSources(
+  db: Db,
+  projectId: string,
+  page: Page,
+): Promise<Listed<ActiveSource>[]> {
   const rows = await db
     .selectFrom('source')
     .leftJoin('source_activity', 'source_id', 'id')
     .selectAll('source')
-    .select(['last_event_at', 'last_handshake_at'])
+    .select(['last_event_at', 'last_handshake_at', sortKey(page).as('sortKey')])
     .where('project_id', '=', projectId)
     .where(afterPage(page))
     .orderBy(sortColumn(page), page.sortDir)
     .orderBy('id', page.sortDir)
     .limit(page.limit + 1)
     .execute()
-  return rows.map(toActiveSource)
+  return rows.map((row) => ({ ...toActiveSource(row), sortKey: row.sortKey }))
 }
 
 /** Undefined when the source is absent or out of reach: the caller must not tell which. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 import { classOfEvent } from '../events/events.ts'
 import { readOrdered } from '../lists/ordered.ts'
+import { microsOf, timeOfMicros } from '../lists/page.ts'
 import { behind, type Direction } from '../lists/spans.ts'
 import { cut, readStrand, type Cut, type Strand, type Stretch } from '../lists/strands.ts'
 import { readDeliveries, type Delivery } from './deliveries.ts'
@@ -26,9 +27,9 @@ export interface DeliveryPage {
   readRows: number
 }
 
-/** Behind a delivery of a list; `nextAt` is null behind the last one that has a time, and does not count by `createdAt`. */
+/** Behind a delivery of a list; its time is null behind the last one that has a time, and does not count by `createdAt`. */
 export interface DeliveryPlace {
-  nextAt: Date | null
+  nextAtMicros: string | null
   id: string
 }
 
@@ -121,7 +122,7 @@ interface TimedPage {
 }
 
 function atTimes({ rows, nextId }: Cut<Key>): TimedPage {
-  return { keys: rows, next: nextId === undefined ? undefined : { nextAt: null, id: nextId } }
+  return { keys: rows, next: nextId === undefined ? undefined : { nextAtMicros: null, id: nextId } }
 }
 
 /** First those that have a time, then the others by their ids. */
@@ -132,7 +133,7 @@ async function keysByTime(
   page: DeliveryPage,
 ): Promise<TimedPage> {
   const { after, limit } = page
-  const isBehindTimes = after?.nextAt === null
+  const isBehindTimes = after?.nextAtMicros === null
   const timed = isBehindTimes ? NOTHING : await readTimed(db, timedStrand(filter, event), page)
   const keys = timed.found.slice(0, limit)
   const last = timed.found.length > limit ? keys.at(-1) : timed.reached
@@ -149,7 +150,7 @@ async function keysByTime(
 }
 
 interface TimedKey extends Key {
-  nextAt: Date
+  nextAtMicros: string
 }
 
 interface Timed {
@@ -164,13 +165,13 @@ async function readTimed(
   { table, prefix, isTimed, others }: TimedStrand,
   { after, sortDir, limit, readRows }: DeliveryPage,
 ): Promise<Timed> {
-  const bound = after && {
-    values: [sql`${after.nextAt}::timestamptz`, sql`${after.id}::uuid`],
+  const bound = after?.nextAtMicros != null && {
+    values: [timeOfMicros(after.nextAtMicros), sql`${after.id}::uuid`],
     isIncluded: false,
   }
   return await readOrdered<TimedKey>(db, {
     table,
-    columns: sql`t.class, t.delivery_id as id, t.next_at as "nextAt"`,
+    columns: sql`t.class, t.delivery_id as id, ${microsOf(sql`t.next_at`)} as "nextAtMicros"`,
     prefix,
     order: [sql`t.next_at`, sql`t.delivery_id`],
     dir: sortDir,

@@ -8,6 +8,9 @@ export interface Page {
   after: { value: string; id: string } | undefined
 }
 
+/** A row of a list with the value that it is sorted by, as a cursor carries it. */
+export type Listed<T> = T & { sortKey: string }
+
 /** What a caller may reach by an id: one project, or any of the organisation. */
 export interface Reach {
   organisationId: string
@@ -29,12 +32,35 @@ export function sortColumn(page: Page): RawBuilder<unknown> {
   return sql.ref(COLUMN[page.sortBy])
 }
 
+/** What `afterPage` compares, as text. By `createdAt` the id says it all. */
+export function sortKey(page: Page): RawBuilder<string> {
+  if (page.sortBy === 'createdAt') return sql<string>`''`
+  return page.sortBy === 'name' ? sql<string>`name` : microsOf(sortColumn(page))
+}
+
 /** The rows behind the page before; ties are broken by the id, which must be the last sort key. */
 export function afterPage(page: Page): RawBuilder<boolean> {
   if (page.after === undefined) return sql<boolean>`true`
   const { value, id } = page.after
   const order = page.sortDir === 'asc' ? sql`>` : sql`<`
   if (page.sortBy === 'createdAt') return sql<boolean>`id ${order} ${id}::uuid`
-  const type = page.sortBy === 'name' ? sql`text` : sql`timestamptz`
-  return sql<boolean>`(${sortColumn(page)}, id) ${order} (${value}::${type}, ${id}::uuid)`
+  const key = page.sortBy === 'name' ? sql`${value}::text` : timeOfMicros(value)
+  return sql<boolean>`(${sortColumn(page)}, id) ${order} (${key}, ${id}::uuid)`
+}
+
+/**
+ * A time as microseconds since 1970, which is all that PostgreSQL keeps of it. A Date keeps milliseconds: a cursor made
+ * of it would point before or behind its own row.
+ */
+export function microsOf(time: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`(extract(epoch from ${time}) * 1000000)::int8::text`
+}
+
+export function timeOfMicros(micros: string): RawBuilder<Date> {
+  return sql<Date>`(timestamptz 'epoch' + ${micros}::int8 * interval '1 microsecond')`
+}
+
+/** Up to the year 2286, so that PostgreSQL has a time for it. */
+export function isMicros(text: string): boolean {
+  return /^\d{1,16}$/.test(text)
 }
