@@ -13,7 +13,7 @@ import { docsPage, PAGE_HEADERS } from './docs/page.ts'
 import { badRequest, faultsOf, sendFailure } from './failure.ts'
 import { KIND_OF, Name } from './fields.ts'
 import { fixed } from './fixed.ts'
-import { answerOnce, readIdempotencyKey, type Repeatable } from './idempotency.ts'
+import { answerOnce, comparable, readIdempotencyKey, type Repeatable } from './idempotency.ts'
 import { openApiDocument, openApiRoute } from './openapi.ts'
 import { admit, demand, type Access, type Principal } from './principal.ts'
 import { checkRoutes } from './route-check.ts'
@@ -110,8 +110,8 @@ function readRepeatable({ principal }: Access, request: FastifyRequest): Repeata
   const [path = ''] = url.split('?', 1)
   const query = url.slice(path.length)
   const project = String(headers['x-project-id'] ?? '')
-  const bytes = Buffer.isBuffer(body) ? body : ''
-  return { key, actor: principal.actor, method, path, content: [query, project, bytes] }
+  const content = [query, project, comparable(body)]
+  return { key, actor: principal.actor, method, path, content }
 }
 
 function readInput(

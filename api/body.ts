@@ -41,9 +41,14 @@ function refuseText(path: string, text: string): void {
   }
 }
 
+/** Throws for what is no JSON in UTF-8. */
+export function parseJson(bytes: Buffer): unknown {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+}
+
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return parseJson(bytes)
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) {
       refuseField('body', `Not valid JSON (${error.message})`)

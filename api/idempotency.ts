@@ -14,8 +14,8 @@ import { refuse, refuseField } from '../core/errors.ts'
 import { IDEMPOTENCY_KEY_LENGTH_MAX, IDEMPOTENCY_WAIT_MS } from '../core/limits.ts'
 import { deriveKeyring, digestOf } from '../core/secrets/derived.ts'
 import { seal, unseal, type Keyring } from '../core/secrets/sealed.ts'
+import { parseJson } from './body.ts'
 import type { Deps } from './deps.ts'
-import { answerOf } from './failure.ts'
 import type { Answer } from './route.ts'
 
 /** How often a waiting request looks again: quickly at first, as most answers are there in milliseconds. */
@@ -45,7 +45,7 @@ interface Once {
 
 /**
  * Runs `act` for the first request with a key and answers the later ones with what it answered. Whoever comes while it
- * runs waits, without a database connection. What may go better next time (429, 5xx) is not kept.
+ * runs waits, without a database connection. A failure is not kept: the request may be mended, or go better next time.
  */
 export async function answerOnce(
   deps: Deps,
@@ -56,11 +56,7 @@ export async function answerOnce(
   const known = await claimOrWait(deps, once)
   if (known !== undefined) return { ...known, headers: { 'idempotent-replayed': 'true' } }
   try {
-    const answer = await act().catch((error: unknown) => {
-      const refused = answerOf(error)
-      if (refused === undefined || !isKept(refused)) throw error
-      return refused
-    })
+    const answer = await act()
     await keep(deps, once, answer)
     return answer
   } catch (error) {
@@ -70,6 +66,24 @@ export async function answerOnce(
     )
     throw error
   }
+}
+
+/**
+ * A body as it is compared: a client that sends its request again may write the members in another order. No body is as
+ * good as an empty one, and what is no JSON is compared byte for byte.
+ */
+export function comparable(body: unknown): string | Uint8Array {
+  if (!Buffer.isBuffer(body) || body.length === 0) return '{}'
+  try {
+    return JSON.stringify(parseJson(body), withSortedMembers)
+  } catch {
+    return body
+  }
+}
+
+function withSortedMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** The key that a request carries; refuses one that is none. */
@@ -112,10 +126,6 @@ async function claimOrWait({ db, clock }: Deps, once: Once): Promise<Answer | un
     }
     await sleep(pauseMs)
   }
-}
-
-function isKept({ status }: Answer): boolean {
-  return status !== 429 && status < 500
 }
 
 /** The answer is given even if it cannot be kept: what it tells of has happened. */

@@ -131,7 +131,7 @@ const IDEMPOTENCY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: `The same key with the same request returns the first answer for ${IDEMPOTENCY_HOURS} hours. Answers of 429 and 5xx are not kept.`,
+  description: `The same key with the same request returns the first answer for ${IDEMPOTENCY_HOURS} hours. Bodies are the same when they parse to the same JSON. Only 2xx answers are kept: after a refusal the key is free.`,
   schema: { type: 'string', pattern: `^[!-~]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$` },
 }
 

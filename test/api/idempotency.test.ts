@@ -98,16 +98,96 @@ test('the scope of a key is API key, method and path', async () => {
   expect(isReplayed(patch)).toBe(false)
 })
 
-test('a refusal is kept as any answer; a refused permission is told before and not kept', async () => {
+test('a body with other white space, escapes or order of members is the same body', async () => {
+  const first = await post(
+    '/v1/sources',
+    '{"name":"caf\u00e9/1","metadata":{"a":"1","b":"2"}}',
+    'same',
+  )
+  expect(first.status).toBe(201)
+  for (const body of [
+    '{ "metadata": {"b":"2", "a":"1"},\n"name":"caf\u00e9/1" }\r\n',
+    String.raw`{"name":"caf\u00e9\/1","metadata":{"\u0061":"1","b":"2"}}`,
+    '\ufeff{"name":"caf\u00e9/1","metadata":{"a":"1","b":"2"}}',
+  ]) {
+    const again = await post('/v1/sources', body, 'same')
+    expect(isReplayed(again), body).toBe(true)
+    expect(again.body).toEqual(first.body)
+  }
+  for (const body of [
+    '{"name":"caf\u00e9/1","metadata":{"a":"2","b":"1"}}',
+    '{"name":"caf\u00e9/1","metadata":{"a":"1"}}',
+    '{"name":"caf\u00e9/1","metadata":{"a":"1","b":"2"},"idempotencyKeys":[]}',
+    '{"name":"caf\u00e9/1","metadata":{"a":"1","b":"2"}',
+  ]) {
+    expect((await post('/v1/sources', body, 'same')).body, body).toMatchObject({ code: 'CONFLICT' })
+  }
+})
+
+test('the order of a list is part of a body', async () => {
+  const sent = (keys: string[]) => ({ name: 'listed', idempotencyKeys: keys })
+  expect((await post('/v1/sources', sent(['header.a', 'header.b']), 'list')).status).toBe(201)
+  const other = await post('/v1/sources', sent(['header.b', 'header.a']), 'list')
+  expect(other.body).toMatchObject({ code: 'CONFLICT' })
+})
+
+test('no body is the same as an empty one', async () => {
+  const { destinationId } = await furnish(world, 'emptied')
+  const path = `/v1/destinations/${destinationId}/rotate-signing-secret`
+  const first = await post(path, undefined, 'empty')
+  expect(first.status).toBe(200)
+  const again = await post(path, {}, 'empty')
+  expect(isReplayed(again)).toBe(true)
+  expect(again.body).toEqual(first.body)
+})
+
+const REFUSED: [code: string, body: () => Promise<unknown>, mended: () => Promise<unknown>][] = [
+  ['BAD_REQUEST', async () => ({ name: '' }), async () => ({ name: 'mended 400' })],
+  ['BAD_REQUEST', async () => '{"name":', async () => ({ name: 'mended syntax' })],
+  [
+    'CONFLICT',
+    async () => {
+      await world.api('POST', '/v1/sources', { name: 'taken name' })
+      return { name: 'taken name' }
+    },
+    async () => ({ name: 'mended 409' }),
+  ],
+]
+
+test.each(REFUSED)(
+  'after %s a mended body passes under the same key, and is kept',
+  async (code, body, mended) => {
+    const key = randomUUID()
+    const refused = await post('/v1/sources', await body(), key)
+    expect(refused.body).toMatchObject({ code })
+    const sent = await mended()
+    const made = await post('/v1/sources', sent, key)
+    expect(made.status).toBe(201)
+    expect(isReplayed(made)).toBe(false)
+    const again = await post('/v1/sources', sent, key)
+    expect(isReplayed(again)).toBe(true)
+    expect(again.body).toEqual(made.body)
+  },
+)
+
+test('those who wait for a request that is refused are answered for themselves', async () => {
+  const body = { name: 'refused together', unknown: true }
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, async () => await post('/v1/sources', body, 'together')),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400])
+  expect(answers.some(isReplayed)).toBe(false)
+})
+
+test('a refusal is not kept: the same request passes when nothing stands in its way', async () => {
   const path = `/v1/connections`
   const ids = await furnish(world, 'refused')
   const body = { name: 'refused', sourceId: ids.sourceId, destinationId: ids.destinationId }
-  const first = await post(path, body, 'refusal')
-  expect(first.status).toBe(409)
+  expect((await post(path, body, 'refusal')).status).toBe(409)
   await world.api('DELETE', `/v1/connections/${ids.connectionId}`)
   const again = await post(path, body, 'refusal')
-  expect(again.body).toEqual(first.body)
-  expect(isReplayed(again)).toBe(true)
+  expect(again.status).toBe(201)
+  expect(isReplayed(again)).toBe(false)
 
   const reader = await world.createKey({ sources: 'read' })
   const refused = await post('/v1/sources', { name: 'late' }, 'permission', reader)
