@@ -11,7 +11,7 @@ import { lockEvent, type Event } from '../core/db/events/events.ts'
 import { insertReplay } from '../core/db/events/replays.ts'
 import { refuse } from '../core/errors.ts'
 import { encodeId } from '../core/ids.ts'
-import { WAITING_DUE } from '../core/stream/subjects.ts'
+import { wakeWorkers } from '../core/stream/wake-workers.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing } from './failure.ts'
@@ -62,7 +62,7 @@ export async function replayEvent(
     })
     return deliveries
   })
-  if (made.length > 0 && !deps.nats.isClosed()) deps.nats.publish(WAITING_DUE)
+  if (made.length > 0) wakeWorkers(deps.nats)
   const reach = { organisationId, projectId }
   const found = await Promise.all(made.map(({ id }) => findDelivery(deps.db, reach, id)))
   return found.filter((delivery) => delivery !== undefined)

@@ -2,7 +2,7 @@ import { retryDeliveries, type RetryRefusal } from '../core/actions/retry.ts'
 import { findDelivery, type Delivery } from '../core/db/deliveries/deliveries.ts'
 import type { Reach } from '../core/db/lists/page.ts'
 import { refuse } from '../core/errors.ts'
-import { WAITING_DUE } from '../core/stream/subjects.ts'
+import { wakeWorkers } from '../core/stream/wake-workers.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing } from './failure.ts'
@@ -42,6 +42,6 @@ export async function retryDelivery(
     })
     return (await findDelivery(tx, reach, id)) ?? found
   })
-  if (!deps.nats.isClosed()) deps.nats.publish(WAITING_DUE)
+  wakeWorkers(deps.nats)
   return delivery
 }

@@ -1,6 +1,8 @@
 import { fastify } from 'fastify'
 import type { Registry } from 'prom-client'
 
+import { within } from './within.ts'
+
 /** Probes come every few seconds; one that hangs on a dead dependency must answer before the next. */
 const READY_TIMEOUT_MS = 2_000
 
@@ -21,15 +23,11 @@ export async function openOps({
   const app = fastify({ logger: false, forceCloseConnections: true })
   app.get('/livez', () => ({ ok: true }))
   app.get('/readyz', async (_request, reply) => {
-    const timeout = Promise.withResolvers<never>()
-    const timer = setTimeout(() => timeout.reject(new Error('Timed out')), READY_TIMEOUT_MS)
     try {
-      await Promise.race([ready(), timeout.promise])
+      await within(READY_TIMEOUT_MS, ready(), failTimedOut)
       return { ok: true }
     } catch (error) {
       return await reply.code(503).send({ ok: false, reason: String(error) })
-    } finally {
-      clearTimeout(timer)
     }
   })
   app.get('/metrics', async (_request, reply) =>
@@ -41,4 +39,8 @@ export async function openOps({
     port: typeof address === 'object' && address !== null ? address.port : port,
     [Symbol.asyncDispose]: async () => await app.close(),
   }
+}
+
+function failTimedOut(): never {
+  throw new Error('Timed out')
 }

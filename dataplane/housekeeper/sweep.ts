@@ -17,8 +17,9 @@ import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
 import { findLines, type Line } from '../../core/stream/delivery-backlog.ts'
 import { deleteDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
-import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
-import { partitionOf, WAITING_DUE } from '../../core/stream/subjects.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
+import { partitionOf } from '../../core/stream/subjects.ts'
+import { wakeWorkers } from '../../core/stream/wake-workers.ts'
 import { Lines } from './lines.ts'
 
 /** A walk that takes longer goes on in the next pass. */
@@ -139,7 +140,7 @@ export class Sweep {
     const { pool, nats, log } = this.#deps
     const moved = await moveToWaiting(pool, lost, nowMs)
     if (moved > 0) log.info({ moved }, 'Dispatching lost deliveries again')
-    if (isConnected(nats)) nats.publish(WAITING_DUE)
+    wakeWorkers(nats)
     return moved
   }
 

@@ -4,6 +4,7 @@ import { cannotStore } from '../../core/db/failures.ts'
 import { uuidOfBytes } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import type { SpooledEvent } from '../../core/stream/spooled-event.ts'
+import { within } from '../../core/within.ts'
 import type { Spool } from './spool.ts'
 import type { StampedEvent, StoreResult } from './store.ts'
 
@@ -47,7 +48,7 @@ export class Outage {
   ): Promise<StoreResult[]> {
     if (!this.isAway) {
       try {
-        return await within(STORE_WAIT_MS, write())
+        return await within(STORE_WAIT_MS, write(), failUnanswered)
       } catch (error) {
         if (!isAway(error)) throw error
         this.begin(error)
@@ -68,7 +69,7 @@ export class Outage {
     // One at a time: a probe that hangs holds a connection.
     this.#probing ??= probeWrites(this.#deps.db).finally(() => (this.#probing = undefined))
     try {
-      await within(PROBE_WAIT_MS, this.#probing)
+      await within(PROBE_WAIT_MS, this.#probing, failUnanswered)
     } catch (error) {
       if (isAway(error)) return
       throw error
@@ -97,14 +98,8 @@ function isAway(error: unknown): boolean {
   return error instanceof Unanswered || cannotStore(error)
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(() => timeout.reject(new Unanswered('PostgreSQL does not answer')), ms)
-  try {
-    return await Promise.race([work, timeout.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+function failUnanswered(): never {
+  throw new Unanswered('PostgreSQL does not answer')
 }
 
 function spooledOf(event: StampedEvent, status: SpooledEvent['status']): SpooledEvent {

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
 import { releaseClaims } from '../../core/db/deliveries/parked-lanes.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
+import { within } from '../../core/within.ts'
 import type { Consumption } from './consume.ts'
 import type { DueRows } from './due-rows.ts'
 import type { Hands } from './hands.ts'
@@ -37,7 +38,7 @@ export async function handOver(deps: HandOverDeps, holds: readonly Hold[]): Prom
   const endAt = performance.now() + HAND_OVER_MS
   lanes.handOver(partitions)
   const nothingComes = Promise.all([consumption.stop(partitions), deps.due.settled()])
-  await Promise.race([nothingComes, sleep(HAND_OVER_MS / 2)])
+  await within(HAND_OVER_MS / 2, nothingComes, () => undefined)
   const sending = (): Work[] =>
     [...hands.underWay].filter(({ hold }) => partitions.has(hold.partition))
   const isBusy = (): boolean => sending().length > 0 || !lanes.areEmpty(partitions)

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { Db } from '../../core/db/db.ts'
 import { insertTestDelivery } from '../../core/db/deliveries/test-deliveries.ts'
 import { BUSY_STATUSES } from '../../core/delivery/retry.ts'
@@ -12,6 +10,7 @@ import {
   type TestDelivery,
   type TestOutcome,
 } from '../../core/stream/test-deliveries.ts'
+import { within } from '../../core/within.ts'
 import { readDestination, type CompileDeps } from './destinations.ts'
 import { makeAttempt, type AttemptDeps } from './make-attempt.ts'
 
@@ -46,7 +45,7 @@ export function startTester(deps: TesterDeps): { drain(maxMs: number): Promise<v
   return {
     async drain(maxMs) {
       serving.stop()
-      await Promise.race([Promise.all(underWay), sleep(maxMs)])
+      await within(maxMs, Promise.all(underWay), () => undefined)
     },
   }
 }

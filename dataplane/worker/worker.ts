@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { JetStreamManager } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
@@ -21,6 +19,7 @@ import { deliveryManager } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { WAITING_DUE } from '../../core/stream/subjects.ts'
 import { followWithdrawals } from '../../core/stream/withdrawals.ts'
+import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { AccessTokens } from './access-tokens.ts'
@@ -131,9 +130,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await Promise.all([partitions.stop(STOP_MS), tester.drain(DRAIN_MS)])
       stop.abort()
       await Promise.all(tasks)
-      await Promise.race([consumption.stopAll(), sleep(DRAIN_MS)])
+      await within(DRAIN_MS, consumption.stopAll(), () => undefined)
       // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
-      await Promise.race([results.drain(), sleep(DRAIN_MS)])
+      await within(DRAIN_MS, results.drain(), () => undefined)
       lanes[Symbol.dispose]()
       await forgetProcess(db, identity.id).catch((err: unknown) =>
         log.warn({ err }, 'Cannot take leave'),

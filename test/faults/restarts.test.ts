@@ -16,6 +16,9 @@ const BACK_MS = 30_000
 const ENDS_MS = 5_000
 const MAKERS = 8
 const PAUSE_MS = 20
+/** After a start a role has work of its own for a moment. */
+const IDLE_MS = 3_000
+const IDLE_ENDS_MS = 2_000
 const API_LOAD = 'api under load '
 const ROLES = ['ingest', 'worker', 'housekeeper', 'api'] as const
 type Role = (typeof ROLES)[number]
@@ -114,4 +117,15 @@ test('restarting every role one by one under load fails and repeats nothing', as
   }
   await load.reached(BEFORE + AFTER)
   await expectOrderly('rolling restart', { route, sent: await load.stop() }, {})
+})
+
+test.for(ROLES)('An idle %s ends within two seconds of SIGTERM', async (role) => {
+  const pid = relay.role(role)
+  await sleep(IDLE_MS)
+  const askedAt = performance.now()
+  process.kill(pid, 'SIGTERM')
+  expect(await isGone(pid, BACK_MS)).toBe(true)
+  const endedMs = performance.now() - askedAt
+  await until(`${role} runs again`, () => relay.role(role) !== pid, BACK_MS)
+  expect(endedMs).toBeLessThan(IDLE_ENDS_MS)
 })
