@@ -48,7 +48,7 @@ export async function sendFailure(
 }
 
 /** What a refusal answers; undefined for what is not the client's fault. */
-export function answerOf(error: unknown): Answer | undefined {
+function answerOf(error: unknown): Answer | undefined {
   const refusal = asRefusal(error)
   if (refusal === undefined) return undefined
   const { code, message, data } = refusal

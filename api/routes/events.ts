@@ -53,7 +53,7 @@ export const EVENT_ROUTES = [
     tag,
     summary: 'List events',
     description:
-      '`search` looks at the id, the event type, the idempotency key and the body, for about a second: `truncated` says that there is more to look at behind `searchedThrough`, and `nextCursor` goes on from there.',
+      '`search` looks at the id, the event type, the idempotency key and the body, whose JSON and form escapes are read as their characters, for about a second: `truncated` says that there is more to look at behind `searchedThrough`, and `nextCursor` goes on from there.',
     permission: read,
     scope: 'project',
     params: {},

@@ -64,6 +64,65 @@ test('wildcards, backslashes and letters beyond ASCII are looked for as they are
   }
 })
 
+const WRITTEN: [body: string, found: string[], missed: string[]][] = [
+  [String.raw`{"name":"kaf\u00e9"}`, ['kafé', 'KAFÉ', 'fé', String.raw`\u00e9`], ['kafe']],
+  [String.raw`{"name":"\u006bAF\u00C9 au lait"}`, ['kafé au', 'k', 'É AU L'], ['\\É']],
+  [String.raw`{"url":"https:\/\/shop.example\/order"}`, ['https://shop', '/order'], ['//order']],
+  [String.raw`{"text":"say \"hello\", twice"}`, ['say "hello", t', '"hello"'], ['hello twice']],
+  [
+    String.raw`{"text":"first line\nsecond\tone"}`,
+    ['line\nsecond\tone', '\nsecond'],
+    ['line second'],
+  ],
+  [
+    String.raw`{"text":"party \ud83c\udf89 time"}`,
+    ['\u{1f389}', 'party \u{1f389} t'],
+    ['\u{1f388}'],
+  ],
+  [String.raw`{"path":"C:\\temp\\new"}`, [String.raw`C:\temp\new`, String.raw`\new`], ['temp\new']],
+  // A backslash that is escaped itself begins no escape.
+  [String.raw`{"text":"rated\\u00e8"}`, [String.raw`rated\u00e8`], ['è']],
+  [
+    String.raw`{"html":"\u003cb\u003eTom \u0026 Jerry\u003c\/b\u003e"}`,
+    ['<b>Tom & Jerry</b>'],
+    ['tom jerry'],
+  ],
+  [String.raw`{"\u0131d\u00fcst":1}`, ['ıdüst'], []],
+  [String.raw`{"text":"50\u0025 _off_"}`, ['50% _off_'], ['50x']],
+]
+
+test.each(WRITTEN)('%s is found by what people read', async (raw, terms, missed) => {
+  const id = await seedEvent(world, { ...shop, eventType: null, raw })
+  for (const term of terms) expect(await found(term), term).toContain(id)
+  for (const term of missed) expect(await found(term), term).not.toContain(id)
+})
+
+const FORMS: [body: string, found: string[], missed: string[]][] = [
+  ['name=J%C3%BCrgen+M%c3%bcller&x=1', ['jürgen müller', 'Jürgen', 'n m'], ['jurgen']],
+  [
+    'text=50%25%20off%2C+now%21&u=https%3A%2F%2Fa.example%2Fb',
+    ['50% off, now!', '://a.example/b'],
+    ['50%%'],
+  ],
+  ['emoji=%F0%9F%8E%89', ['\u{1f389}'], []],
+  ['payload=%7B%22name%22%3A%22kaf%5Cu00e9%5C%2Fbar%22%7D', ['{"name":"kafé/bar"}'], ['kaf/']],
+  ['sum=1%2B1', ['1+1'], ['1 1']],
+]
+
+test.each(FORMS)('the form %s is found by what people read', async (raw, terms, missed) => {
+  const contentType = 'Application/X-WWW-Form-Urlencoded; charset=UTF-8'
+  const id = await seedEvent(world, { ...shop, eventType: null, raw, contentType })
+  for (const term of terms) expect(await found(term), term).toContain(id)
+  for (const term of missed) expect(await found(term), term).not.toContain(id)
+})
+
+test('a plus is a space in a form alone', async () => {
+  const json = await seedEvent(world, { ...shop, raw: '{"sum":"7+7","url":"a%20b%2Fc"}' })
+  expect(await found('7 7')).not.toContain(json)
+  expect(await found('7+7')).toContain(json)
+  expect(await found('a b/c')).not.toContain(json)
+})
+
 test('bodies that are no text are searched for the text in them, NUL or not', async () => {
   const latin = await seedEvent(world, { ...shop, raw: Buffer.from('caf\xe9 \\nul', 'latin1') })
   const nul = await seedEvent(world, { ...shop, raw: Buffer.from('mail\0body') })

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { decodeId } from '../../ids.ts'
 import type { Db } from '../db.ts'
 import { order, SUMMARY, where, type EventFilter, type EventSummary } from './events.ts'
+import { marksOf, patternOf, type Writing } from './search-pattern.ts'
 
 /** How far one step of a search reads: rows, and bytes of bodies. */
 export interface SearchStep {
@@ -22,6 +23,8 @@ const BODY = sql`case
   when position('\\x00'::bytea in raw) > 0 then encode(raw, 'escape')
   when is_binary then convert_from(raw, 'LATIN1')
   else convert_from(raw, 'UTF8') end`
+
+const IS_FORM = sql`coalesce(content_type ilike 'application/x-www-form-urlencoded%', false)`
 
 /** Knows the cases of every letter, whatever the locale of the database; migration 0009 makes it. */
 const FOLDING = sql`collate search_text`
@@ -101,7 +104,16 @@ export async function firstUnsettledId(
 function matches(term: string): RawBuilder<boolean> {
   const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   return sql<boolean>`${isNamedBy(term.toLowerCase())} or event_type ilike ${pattern} ${FOLDING}
-    or idempotency_key ilike ${pattern} or ${BODY} ilike ${pattern} ${FOLDING}`
+    or idempotency_key ilike ${pattern} or ${BODY} ilike ${pattern} ${FOLDING}
+    or case when ${IS_FORM} then ${isWritten(term, 'form')} else ${isWritten(term, 'json')} end`
+}
+
+/** Whether the body holds the term as escapes. Most bodies have none, and are not looked at again. */
+function isWritten(term: string, writing: Writing): RawBuilder<boolean> {
+  const marks = marksOf(term, writing).map(
+    (mark) => sql`position(${Buffer.from(mark)}::bytea in raw) > 0`,
+  )
+  return sql<boolean>`(${sql.join(marks, sql` or `)}) and ${BODY} ~* (${patternOf(term, writing)}::text ${FOLDING})`
 }
 
 /** Ids that begin alike lie side by side. */
