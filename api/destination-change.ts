@@ -1,4 +1,8 @@
-import type { Destination } from '../core/db/configuration/destinations.ts'
+import { isDeepStrictEqual } from 'node:util'
+
+import { updateDestination, type Destination } from '../core/db/configuration/destinations.ts'
+import type { Db } from '../core/db/db.ts'
+import { endBusyWindow } from '../core/db/deliveries/busy-windows.ts'
 import { MASKED_VALUE } from '../core/delivery/headers.ts'
 import { DEFAULT_RETRY_POLICY } from '../core/delivery/retry.ts'
 import { newSigningSecret } from '../core/delivery/signature.ts'
@@ -10,6 +14,7 @@ import {
   sealDestinationSecrets,
   type DestinationSecrets,
 } from '../core/secrets/destination-secrets.ts'
+import { WAITING_DUE } from '../core/stream/subjects.ts'
 import type { Deps } from './deps.ts'
 import type { AuthInput, DestinationChanges } from './shapes/destination.ts'
 
@@ -41,6 +46,7 @@ export function newDestination(
     maxConcurrency: null,
     retryPolicy: { ...DEFAULT_RETRY_POLICY },
     health: 'healthy',
+    resumedAt: null,
     metadata: {},
     createdAt: now,
     updatedAt: now,
@@ -62,11 +68,17 @@ export function changeDestination(
   const held = openDestinationSecrets(keyring, before.secrets)
   const headers = changedHeaders(held.headers, changes.headers, part)
   const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
+  const url = changes.url ?? before.url
+  const enabled = enablement(before, changes.isEnabled)
+  const isOther =
+    url !== before.url || secret !== held.auth || !isDeepStrictEqual(auth, before.auth)
+  const isResumed = isOther || (enabled.isEnabled && !before.isEnabled)
   return {
     ...before,
-    ...enablement(before, changes.isEnabled),
+    ...enabled,
+    resumedAt: isResumed ? now : before.resumedAt,
     name: changes.name ?? before.name,
-    url: changes.url ?? before.url,
+    url,
     method: pick(changes.method, before.method, 'POST'),
     headerNames: Object.keys(headers),
     auth,
@@ -79,6 +91,21 @@ export function changeDestination(
     metadata: pick(changes.metadata, before.metadata, {}),
     updatedAt: now,
   }
+}
+
+/** Writes a changed destination. One that became another with this change is not busy any more. */
+export async function saveDestination(tx: Db, row: Destination): Promise<void> {
+  await updateDestination(tx, row)
+  if (isResumedNow(row)) await endBusyWindow(tx, row, row.updatedAt)
+}
+
+/** What waited for a destination that was busy may be due: tells the workers, once they know the change. */
+export function nudgeResumed({ nats }: Pick<Deps, 'nats'>, row: Destination): void {
+  if (isResumedNow(row) && !nats.isClosed()) nats.publish(WAITING_DUE)
+}
+
+function isResumedNow({ resumedAt, updatedAt }: Destination): boolean {
+  return resumedAt?.getTime() === updatedAt.getTime()
 }
 
 /** What the audit keeps of a change: values of headers and secrets of `auth` are left out. */

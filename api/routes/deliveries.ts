@@ -125,7 +125,7 @@ export const DELIVERY_ROUTES = [
     tag,
     summary: 'Attempt a delivery now',
     description:
-      'One attempt outside the budget, also of a delivery that succeeded or was cancelled. One that is in flight or throttled is in conflict.',
+      'One attempt outside the budget, also of a delivery that succeeded or was cancelled. When it fails, the delivery is again what it was, and one that was pending keeps its time. It does not wait until a busy destination is ready. One that is in flight or throttled is in conflict.',
     permission: { resource: 'deliveries', level: 'write' },
     scope: 'reach',
     params: { id: 'dlv' },

@@ -7,7 +7,6 @@ import {
   findDestination,
   insertDestination,
   listDestinations,
-  updateDestination,
   type Destination as Row,
 } from '../../core/db/configuration/destinations.ts'
 import { doomedDestination, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
@@ -15,7 +14,13 @@ import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import { audit, transact } from '../change.ts'
-import { changeDestination, newDestination, shownChanges } from '../destination-change.ts'
+import {
+  changeDestination,
+  newDestination,
+  nudgeResumed,
+  saveDestination,
+  shownChanges,
+} from '../destination-change.ts'
 import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
 import { Flag } from '../fields.ts'
@@ -100,7 +105,8 @@ export const DESTINATION_ROUTES = [
     operationId: 'updateDestination',
     tag,
     summary: 'Change a destination',
-    description: 'A changed limit acts on what waits already.',
+    description:
+      'A changed limit or retry policy acts on what waits already. Another `url` or `auth` ends a busy window: what waits goes out.',
     permission: write,
     scope: 'reach',
     params: { id: 'dst' },
@@ -122,7 +128,8 @@ export const DESTINATION_ROUTES = [
     operationId: 'toggleDestination',
     tag,
     summary: 'Switch a destination on or off',
-    description: 'What is meant for a disabled destination waits and goes out when it is enabled.',
+    description:
+      'What is meant for a disabled destination waits and goes out when it is enabled. Enabling it ends a busy window.',
     permission: write,
     scope: 'reach',
     params: { id: 'dst' },
@@ -204,7 +211,7 @@ async function writeDestination(
       refuseMissing('dst', params.id)
     const now = new Date(deps.clock.now())
     const changed = changeDestination(deps, found, changes, { part, now })
-    await updateDestination(tx, changed)
+    await saveDestination(tx, changed)
     await audit(tx, deps, {
       principal,
       projectId: found.projectId,
@@ -221,6 +228,7 @@ async function writeDestination(
     { kind: 'destination', id: row.id },
     ...[...sources].map((id) => ({ kind: 'source' as const, id })),
   ])
+  nudgeResumed(deps, row)
   return row
 }
 

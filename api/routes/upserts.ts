@@ -13,7 +13,6 @@ import {
   DESTINATION_NAME_TAKEN,
   findDestination,
   insertDestination,
-  updateDestination,
   type Destination as DestinationRow,
 } from '../../core/db/configuration/destinations.ts'
 import {
@@ -38,6 +37,8 @@ import { announceChanges } from '../../core/stream/config-changes.ts'
 import {
   changeDestination,
   newDestination,
+  nudgeResumed,
+  saveDestination,
   shownChanges as shownDestination,
 } from '../destination-change.ts'
 import { route, type Call } from '../route.ts'
@@ -258,7 +259,7 @@ async function upsertDestination(
     declare: (before, now) =>
       changeDestination(deps, before, { ...DESTINATION_DEFAULTS, ...body }, { part: 'body', now }),
     insert: insertDestination,
-    update: updateDestination,
+    update: saveDestination,
     projectIdOf: (row) => row.projectId,
     secretsOf: (row) => openDestinationSecrets(deps.keyring, row.secrets),
     shown: shownDestination({ ...body, name: params.name }),
@@ -270,6 +271,7 @@ async function upsertDestination(
     { kind: 'destination', id },
     ...[...sources].map((sourceId) => ({ kind: 'source' as const, id: sourceId })),
   ])
+  nudgeResumed(deps, upserted.row)
   return upserted
 }
 

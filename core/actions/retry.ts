@@ -21,8 +21,8 @@ interface Ends {
 }
 
 /**
- * Makes one attempt of each delivery that allows it, outside the budget, and returns why of the others, by id. Call it
- * with the deliveries locked. (decisions: Answers of actions)
+ * Makes one attempt of each delivery that allows it, outside the budget, and returns why of the others, by id. When that
+ * attempt fails, the delivery is again what it was. Call it with the deliveries locked. (decisions: Answers of actions)
  */
 export async function retryDeliveries(
   tx: Db,
@@ -56,6 +56,8 @@ export async function retryDeliveries(
       projectId: delivery.projectId,
       destinationId: delivery.destinationId,
       partition: partitionOf(organisationId, delivery.destinationId, isPaced(plan)),
+      status: delivery.status,
+      completedAt: delivery.completedAt,
     }))
   await makeRetries(tx, retries, options)
   return refusals

@@ -31,6 +31,7 @@ export interface Tables extends StatisticsTables {
   delivery_waiting: DeliveryWaitingTable
   delivery_failed: DeliveryFailedTable
   doomed_route: DoomedRouteTable
+  destination_busy: DestinationBusyTable
   pacing: PacingTable
   process: ProcessTable
   lease: LeaseTable
@@ -178,6 +179,7 @@ interface DestinationTable {
   max_concurrency: number | null
   retry_policy: Json<Record<string, unknown>>
   health: Generated<string>
+  resumed_at: Time | null
   metadata: Json<Record<string, string>>
   created_at: Time
   updated_at: Time
@@ -303,6 +305,8 @@ interface DeliveryWaitingTable {
   error_code?: string | null
   response_status?: number | null
   operation_id: string | null
+  resumes_as?: string | null
+  resumes_at?: Time | null
 }
 
 /** A deleted destination or connection whose waiting deliveries are being cancelled. */
@@ -328,6 +332,14 @@ interface DeliveryFailedTable {
   status: Generated<'failed' | 'cancelled'>
   error_code: string | null
   response_status: number | null
+}
+
+/** Destinations that answered busy and have not been found ready since. */
+interface DestinationBusyTable {
+  destination_id: string
+  since: Time
+  until: Time
+  response_status: number
 }
 
 interface PacingTable {

@@ -1,12 +1,16 @@
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import type { Logger } from '../../core/log.ts'
-import type { Work } from './work.ts'
+import { isByHand, type Work } from './work.ts'
 
 export interface BacklogDeps {
   log: Logger
   park(rows: Parked[]): Promise<void>
   /** Nothing when the partition is not this worker's. Says whether that was all, or as much as fits a claim. */
-  claimParked(lane: LaneKey, limit: number): Promise<{ works: Work[]; isAll: boolean }>
+  claimParked(
+    lane: LaneKey,
+    limit: number,
+    byHandOnly: boolean,
+  ): Promise<{ works: Work[]; isAll: boolean }>
   /** Hands parked rows over from one partition to that of the lane. */
   moveParked(lane: LaneKey, from: number): Promise<void>
 }
@@ -27,6 +31,8 @@ export class Backlog {
   #parks = 0
   /** The last claim took all that was there: only rows that are being parked now can follow. */
   #isDry = false
+  /** Attempts by hand may be among the rows. */
+  #mayHoldByHand = false
   #isClaiming = false
   #isMoving = false
 
@@ -51,11 +57,18 @@ export class Backlog {
   /** PostgreSQL holds some, or soon does. */
   note(): void {
     this.#exists = true
+    this.#mayHoldByHand = true
+  }
+
+  /** Attempts by hand may be there, for which a busy destination is asked. */
+  get mayClaimByHand(): boolean {
+    return this.#mayHoldByHand && !this.#isClaiming
   }
 
   async add(rows: Parked[]): Promise<void> {
     this.#exists = true
     this.#parking += rows.length
+    this.#mayHoldByHand ||= rows.some(isByHand)
     await this.#deps.park(rows)
     this.#parking -= rows.length
     this.#parks++
@@ -67,7 +80,7 @@ export class Backlog {
     this.#isClaiming = true
     try {
       const parksBefore = this.#parks
-      const { works, isAll } = await this.#deps.claimParked(lane, limit)
+      const { works, isAll } = await this.#deps.claimParked(lane, limit, false)
       if (isAll && this.#parks === parksBefore) {
         this.#isDry = this.#parking > 0
         this.#exists = this.#isDry
@@ -77,6 +90,21 @@ export class Backlog {
       // The next scan for parked rows tries again.
       this.#exists = false
       this.#deps.log.warn({ err }, 'Cannot take parked deliveries')
+    }
+    this.#isClaiming = false
+  }
+
+  /** Brings back the oldest attempt by hand. */
+  async claimByHand(lane: LaneKey, admit: (work: Work) => void): Promise<void> {
+    this.#isClaiming = true
+    this.#mayHoldByHand = false
+    try {
+      const { works } = await this.#deps.claimParked(lane, 1, true)
+      this.#mayHoldByHand ||= works.length > 0
+      for (const work of works) admit(work)
+    } catch (err) {
+      // The next scan for parked rows tries again.
+      this.#deps.log.warn({ err }, 'Cannot take parked attempts by hand')
     }
     this.#isClaiming = false
   }

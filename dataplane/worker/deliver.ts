@@ -10,7 +10,7 @@ import type { Destination } from './destinations.ts'
 import type { Hands } from './hands.ts'
 import { makeAttempt, type AttemptDeps, type TypeIds } from './make-attempt.ts'
 import type { Results } from './results.ts'
-import { dropLargeBody, type WholeWork, type Work } from './work.ts'
+import { dropLargeBody, isByHand, type WholeWork, type Work } from './work.ts'
 
 /** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
 const SHOWN_AFTER_MS = 1_000
@@ -30,12 +30,22 @@ export interface DeliverDeps extends AttemptDeps {
   count(outcome: DeliveryResult['attempt']['outcome'], durationMs: number): void
 }
 
-/** Makes one attempt and hands its result on to be written. Never throws. Resolves when the endpoint has answered. */
+/** What the endpoint's answer says about its lane. */
+export interface Answered {
+  hasSucceeded: boolean
+  /** It asks to be left alone until then, with that status. */
+  busy: { untilMs: number; responseStatus: number } | null
+}
+
+/**
+ * Makes one attempt and hands its result on to be written. Never throws. Resolves when the endpoint has answered. A
+ * destination that `isCurrent` no more when it answers busy is asked again at once, where it is now.
+ */
 export async function deliver(
   deps: DeliverDeps,
   work: WholeWork,
-  destination: Destination,
-): Promise<{ busyUntilMs: number | null }> {
+  { destination, isCurrent }: { destination: Destination; isCurrent: () => boolean },
+): Promise<Answered> {
   deps.hands.begin(work)
   let marked: Promise<void> | undefined
   const marking = setTimeout(() => {
@@ -49,11 +59,22 @@ export async function deliver(
   await marked
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
+  if (plan?.kind === 'busy' && !isCurrent()) plan.atMs = deps.clock.now()
   const attempt = { ...made, outcome: outcomeOf(plan) }
-  const result = resultOf(work, plan, { attempt, claimedBy: deps.workerName })
+  const result = resultOf(work, plan, {
+    attempt,
+    claimedBy: deps.workerName,
+    policyMaxAttempts: destination.retryPolicy.maxAttempts,
+  })
   void record(deps, work, { result, typeIds })
   if (plan?.kind === 'gone') deps.disable(destination.id)
-  return { busyUntilMs: plan?.kind === 'busy' ? plan.atMs : null }
+  return {
+    hasSucceeded: plan === undefined,
+    busy:
+      plan?.kind === 'busy' && response.status !== null
+        ? { untilMs: plan.atMs, responseStatus: response.status }
+        : null,
+  }
 }
 
 async function record(
@@ -95,15 +116,17 @@ function planAfter(
 ): RetryPlan {
   const nowMs = deps.clock.now()
   const isAnswer = response.error === 'bad_response'
+  // How long one that is attempted by hand has been waited for says nothing about this attempt.
+  const isAlone = work.resumes !== null
   return planRetry({
     policy: destination.retryPolicy,
     errorCode: response.error ?? 'bad_response',
     // A response that was cut off or too large is none, whatever its status.
     responseStatus: isAnswer ? response.status : null,
     retryAfter: response.headers.find(([name]) => name === 'retry-after')?.[1] ?? null,
-    attemptCount: work.attemptCount + (isOutsideBudget(work) ? 0 : 1),
-    attemptNumber: work.attemptNumber + 1,
-    firstAttemptAtMs: work.firstAttemptAtMs ?? nowMs,
+    attemptCount: work.attemptCount + (isByHand(work) ? 0 : 1),
+    attemptNumber: isAlone ? 1 : work.attemptNumber + 1,
+    firstAttemptAtMs: isAlone ? nowMs : (work.firstAttemptAtMs ?? nowMs),
     nowMs,
     random: deps.random(),
   })
@@ -117,9 +140,15 @@ function outcomeOf(plan: RetryPlan | undefined): DeliveryResult['attempt']['outc
 function resultOf(
   work: Work,
   plan: RetryPlan | undefined,
-  { attempt, claimedBy }: Pick<DeliveryResult, 'attempt' | 'claimedBy'>,
+  {
+    attempt,
+    claimedBy,
+    policyMaxAttempts,
+  }: Pick<DeliveryResult, 'attempt' | 'claimedBy'> & { policyMaxAttempts: number },
 ): DeliveryResult {
+  const resumed = plan === undefined ? null : resumedAfter(work, plan)
   const isBusy = plan?.kind === 'busy'
+  const isHeld = isBusy && resumed === null
   return {
     class: work.class,
     deliveryId: work.deliveryId,
@@ -131,12 +160,15 @@ function resultOf(
     partition: work.partition,
     hold: work.isHandedOver ? null : work.hold,
     status: statusAfter(plan),
-    attemptCount: work.attemptCount + (isBusy || isOutsideBudget(work) ? 0 : 1),
-    throttledReason: isBusy ? 'destination_busy' : null,
+    attemptCount: work.attemptCount + (isBusy || isByHand(work) ? 0 : 1),
+    maxAttempts: isByHand(work) ? null : policyMaxAttempts,
+    throttledReason: isHeld ? 'destination_busy' : null,
     throttledAtMs: work.isThrottleKept
       ? null
-      : (work.throttledAtMs ?? (isBusy ? attempt.startedAtMs : null)),
+      : (work.throttledAtMs ?? (isHeld ? attempt.startedAtMs : null)),
     nextAtMs: plan?.kind === 'retry' || plan?.kind === 'busy' ? plan.atMs : null,
+    completedAtMs: null,
+    ...resumed,
     isWaiting: work.isWaiting,
     claimedBy,
     attempt,
@@ -157,9 +189,18 @@ function statusAfter(plan: RetryPlan | undefined): DeliveryResult['status'] {
   }
 }
 
-/** A manual or bulk attempt is one more than the policy allows. (decisions: Resources, retry) */
-function isOutsideBudget(work: Work): boolean {
-  return work.attemptTrigger === 'manual' || work.attemptTrigger === 'bulk'
+/**
+ * A failed attempt by hand leaves its delivery as it was: ended, or waiting for its own time. One that waits and is told
+ * that the endpoint is gone ends with it, as every other. (decisions: Delivery, "A manual attempt")
+ */
+function resumedAfter(
+  { resumes }: Work,
+  { kind }: RetryPlan,
+): Pick<DeliveryResult, 'status' | 'nextAtMs' | 'completedAtMs'> | null {
+  if (resumes === null) return null
+  const { status, atMs } = resumes
+  if (status !== 'pending') return { status, nextAtMs: null, completedAtMs: atMs }
+  return kind === 'gone' ? null : { status, nextAtMs: atMs, completedAtMs: null }
 }
 
 /** The row takes over from the message, which is then done: a death of this worker leaves a due row behind. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import type { Db } from '../../core/db/db.ts'
+import type { BusyWindow } from '../../core/db/deliveries/busy-windows.ts'
 import {
   findDeliveryDestination,
   readPacing,
@@ -50,6 +51,10 @@ export interface Destination extends Paced {
   retryPolicy: RetryPolicy
   /** The host is a literal address that may not be reached. */
   isBlocked: boolean
+  /** When it became another, or was enabled: what it answered before says nothing. */
+  resumedAtMs: number | null
+  /** As it was written down when the destination was read: for a lane that is opened then. */
+  busy: BusyWindow | null
 }
 
 /** What compiling a destination takes beside its row. */
@@ -155,6 +160,17 @@ function compileDestination(row: DestinationRow, deps: CompileDeps): Destination
         : destinationPace(row.rateLimit, Period.parse(row.rateLimitPeriod)),
     organisationPace: planPace(entitlements),
     partition: partitionOf(row.organisationId, row.id, isPaced(entitlements)),
+    resumedAtMs: row.resumedAt?.getTime() ?? null,
+    busy: busyWindowOf(row),
+  }
+}
+
+function busyWindowOf({ busySince, busyUntil, busyStatus }: DestinationRow): BusyWindow | null {
+  if (busySince === null || busyUntil === null || busyStatus === null) return null
+  return {
+    sinceMs: busySince.getTime(),
+    untilMs: busyUntil.getTime(),
+    responseStatus: busyStatus,
   }
 }
 

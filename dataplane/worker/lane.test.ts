@@ -47,6 +47,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       claimParked: async () => ({ works: [], isAll: true }),
       moveParked: async () => undefined,
       madeRoom: () => seen.madeRoom++,
+      noteBusy: () => undefined,
       ...given,
     },
     { destinationId: '', partition: 0 },
@@ -59,7 +60,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
 test('a lane that keeps up holds its partition back when it is full, parks nothing, and says when it has room', async () => {
   const { lane, parked, seen } = openLane(async () => {
     await nextTurn()
-    return { busyUntilMs: null }
+    return { hasSucceeded: true, busy: null }
   })
   let heldBack = 0
   for (let n = 0; n < BACKLOG; n++) {
@@ -123,7 +124,7 @@ test('a paced lane takes its rows back many at a time', async () => {
   let nowMs = 1_700_000_000_000
   const backlog = openBacklog()
   const { lane, seen } = openLane(
-    async () => ({ busyUntilMs: null }),
+    async () => ({ hasSucceeded: true, busy: null }),
     { clock: { now: () => nowMs }, claimParked: backlog.claimParked },
     { intervalMs: 1_000 / RATE, burst: 1, catchUpMs: 0 },
   )

@@ -1,17 +1,20 @@
 import type { Clock } from '../../core/clock.ts'
+import type { BusyWindow } from '../../core/db/deliveries/busy-windows.ts'
 import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import type { Parked } from '../../core/db/deliveries/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
+import { Alarm } from './alarm.ts'
 import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
 import { Busyness } from './busyness.ts'
+import type { Answered } from './deliver.ts'
 import type { Destination } from './destinations.ts'
 import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
 import type { Pacer } from './pacer.ts'
 import type { Standing } from './partitions.ts'
 import type { Withdrawals } from './withdrawals.ts'
 import { WorkQueue } from './work-queue.ts'
-import { isWhole, parkedOf, type WholeWork, type Work } from './work.ts'
+import { isByHand, isWhole, parkedOf, type WholeWork, type Work } from './work.ts'
 
 /** Rows taken back from PostgreSQL at once. */
 const REFILL_MAX = 512
@@ -38,8 +41,13 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   clock: Clock
   log: Logger
   pacer: Pacer
-  /** Attempts the work and records what came of it. Resolves with the time until which the destination is busy. */
-  deliver(work: WholeWork, destination: Destination): Promise<{ busyUntilMs: number | null }>
+  /** Attempts the work and records what came of it. Resolves with what the answer says about the lane. */
+  deliver(
+    work: WholeWork,
+    to: { destination: Destination; isCurrent: () => boolean },
+  ): Promise<Answered>
+  /** The destination is busy, or, with null, is not any more. */
+  noteBusy(destinationId: string, window: BusyWindow | null): void
   withdrawals: Withdrawals
   /** What is to become of work that was taken under a hold. */
   standingOf(hold: Hold): Standing
@@ -54,7 +62,8 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
  *   open      work goes out as it comes;
  *   paced     GCRA names the next moment: short holds stay in memory, longer ones are parked as `throttled`;
  *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
- *             and each success doubles the concurrency up to the destination's own;
+ *             and each success doubles the concurrency up to the destination's own. Attempts by hand do not wait for
+ *             that time: a person's go at once, those of an operation one at a time;
  *   disabled  all is parked until the destination is enabled.
  * A lane that keeps up is spared the way through PostgreSQL: when it has ample work its partition is held back in the
  * stream until it has room, which takes a quarter of a second at most.
@@ -74,11 +83,10 @@ export class Lane {
   #active = 0
   /** The stream gave it ample work, and it has not made room since. */
   #isFilled = false
-  readonly #busyness = new Busyness()
+  readonly #busyness: Busyness
   /** The last that wanted to go was held by pacing. */
   #isPaced = false
-  #wakeAtMs = 0
-  #timer: NodeJS.Timeout | undefined
+  readonly #alarm = new Alarm(() => this.#pump())
   #completedRecently = 0
   #completedBefore = 0
 
@@ -87,6 +95,9 @@ export class Lane {
     this.#destinationId = key.destinationId
     this.#destination = destination
     this.#partition = destination?.partition ?? key.partition
+    this.#busyness = new Busyness(destination?.busy ?? null, (busy) =>
+      deps.noteBusy(key.destinationId, busy),
+    )
     this.#backlog = new Backlog(deps)
     this.#largeBodies = new LargeBodies(deps, this.#queue, {
       ahead: () => this.#ahead(),
@@ -137,7 +148,6 @@ export class Lane {
     } else if (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom)) {
       this.#park([work], this.#isPaced ? 'throttled' : 'pending')
     } else {
-      work.queuedAt = performance.now()
       this.#queue.push(work)
       if (!work.isWaiting && this.#queue.isAmple) this.#isFilled = true
       this.#pump()
@@ -154,10 +164,12 @@ export class Lane {
   configure(destination: Destination | undefined): void {
     const wasOff = this.#destination?.isEnabled !== true
     const hasMoved = destination !== undefined && destination.partition !== this.#partition
+    const isResumed = destination?.resumedAtMs !== this.#destination?.resumedAtMs
     this.#destination = destination
     this.#partition = destination?.partition ?? this.#partition
+    if (isResumed) this.#busyness.end()
     if (destination?.isEnabled !== true || hasMoved) this.#parkAll('pending')
-    else if (wasOff) this.#backlog.note()
+    else if (wasOff || isResumed) this.#backlog.note()
     this.#pump()
   }
 
@@ -190,7 +202,7 @@ export class Lane {
   /** What comes from now on is given back, as is what has not been sent. */
   [Symbol.dispose](): void {
     this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#alarm[Symbol.dispose]()
     this.#release(this.#queue.drop())
   }
 
@@ -217,15 +229,16 @@ export class Lane {
       return
     }
     const nowMs = this.#deps.clock.now()
-    if (this.#busyness.isLeftAlone(nowMs)) {
-      this.#parkAll('pending')
-      this.#wakeAt(this.#busyness.untilMs, nowMs)
-      return
+    const isLeftAlone = this.#busyness.isLeftAlone(nowMs)
+    if (isLeftAlone) {
+      this.#parkAll('pending', (work) => !isByHand(work))
+      this.#alarm.set(this.#busyness.untilMs, nowMs)
     }
     this.#dropStale()
     this.#sendFirst(destination, nowMs)
     this.#largeBodies.look()
-    this.#refill()
+    if (isLeftAlone) this.#refillByHand()
+    else this.#refill()
     if (this.#isFilled && this.#queue.isScant) this.#makeRoom()
   }
 
@@ -237,7 +250,7 @@ export class Lane {
   #sendFirst(destination: Destination, nowMs: number): void {
     const { pacer } = this.#deps
     for (let work = this.#queue.first; work !== undefined; work = this.#queue.first) {
-      if (this.#active >= this.#concurrency(destination)) return
+      if (this.#active >= this.#concurrency(destination, work)) return
       // One without its body takes no turn yet: pacing counts what goes out.
       const nextMs = isWhole(work)
         ? pacer.take(destination, nowMs)
@@ -255,8 +268,7 @@ export class Lane {
     const destination = this.#destination
     if (this.#isClosed || destination?.isEnabled !== true) return 0
     const nowMs = this.#deps.clock.now()
-    if (this.#busyness.isLeftAlone(nowMs)) return 0
-    const free = this.#concurrency(destination) - this.#active
+    const free = this.#concurrency(destination, this.#queue.first) - this.#active
     return Math.min(free, this.#deps.pacer.capacity(destination, nowMs, READ_AHEAD_MS).count)
   }
 
@@ -282,22 +294,21 @@ export class Lane {
     for (const work of works) this.#deps.hands.release(work)
   }
 
-  #concurrency(destination: Destination): number {
-    return this.#busyness.concurrency(destination.maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT)
+  /** A person who asks for an attempt does not wait until a busy destination is found ready. */
+  #concurrency({ maxConcurrency }: Destination, work?: Work): number {
+    const most = maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT
+    return work?.attemptTrigger === 'manual' ? most : this.#busyness.concurrency(most)
   }
 
   async #send(work: WholeWork, destination: Destination): Promise<void> {
     this.#active++
-    const { busyUntilMs } = await this.#deps.deliver(work, destination)
+    const startedAtMs = this.#deps.clock.now()
+    const isCurrent = () => this.#destination?.resumedAtMs === destination.resumedAtMs
+    const answered = await this.#deps.deliver(work, { destination, isCurrent })
     this.#active--
     this.#completedRecently++
-    const nowMs = this.#deps.clock.now()
-    if (busyUntilMs === null) {
-      this.#busyness.relax(nowMs)
-    } else {
-      this.#busyness.begin(nowMs, busyUntilMs)
-      this.#backlog.note()
-    }
+    if (isCurrent()) this.#busyness.learn(this.#deps.clock.now(), answered, startedAtMs)
+    if (answered.busy !== null) this.#backlog.note()
     this.#pump()
   }
 
@@ -307,25 +318,12 @@ export class Lane {
     if (beyond.length > 0) this.#park(beyond, 'throttled')
     for (const work of this.#queue) work.throttledAtMs ??= nowMs
     const readMs = nextMs - READ_AHEAD_MS
-    this.#wakeAt(this.#queue.bodiless > 0 && readMs > nowMs ? readMs : nextMs, nowMs)
+    this.#alarm.set(this.#queue.bodiless > 0 && readMs > nowMs ? readMs : nextMs, nowMs)
   }
 
-  /** One timer a lane, at most a second long, so that a shifted clock is noticed. */
-  #wakeAt(atMs: number, nowMs: number): void {
-    if (this.#timer !== undefined && this.#wakeAtMs <= atMs) return
-    clearTimeout(this.#timer)
-    this.#wakeAtMs = atMs
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined
-        this.#pump()
-      },
-      Math.min(Math.max(atMs - nowMs, 1), 1_000),
-    )
-  }
-
-  #parkAll(status: Parked['status']): void {
-    if (this.#queue.length > 0) this.#park(this.#queue.drop(), status)
+  #parkAll(status: Parked['status'], isSo?: (work: Work) => boolean): void {
+    const works = this.#queue.drop(isSo)
+    if (works.length > 0) this.#park(works, status)
   }
 
   #park(works: Work[], status: Parked['status'] = 'pending'): void {
@@ -353,12 +351,20 @@ export class Lane {
     if (!this.#backlog.mayClaim || !this.#queue.isLow) return
     const limit = this.#refillLimit()
     if (limit <= 0) return
-    void this.#claim(limit).then(() => this.#pump())
+    void this.#claim((admit) => this.#backlog.claim(this.#key, limit, admit))
   }
 
-  async #claim(limit: number): Promise<void> {
-    using _claim = this.#deps.hands.claiming()
-    await this.#backlog.claim(this.#key, limit, (work) => this.admit(work))
+  #refillByHand(): void {
+    if (!this.#backlog.mayClaimByHand || this.#active > 0 || this.#queue.length > 0) return
+    void this.#claim((admit) => this.#backlog.claimByHand(this.#key, admit))
+  }
+
+  async #claim(take: (admit: (work: Work) => void) => Promise<void>): Promise<void> {
+    {
+      using _claim = this.#deps.hands.claiming()
+      await take((work) => this.admit(work))
+    }
+    this.#pump()
   }
 
   /** As much as goes out in the next seconds: claimed rows must be sent before their lease ends. */
@@ -368,7 +374,7 @@ export class Lane {
     if (this.#busyness.isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
     const nowMs = this.#deps.clock.now()
     const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
-    if (pace.count === 0) this.#wakeAt(pace.nextMs, nowMs)
+    if (pace.count === 0) this.#alarm.set(pace.nextMs, nowMs)
     const speed =
       this.#concurrency(destination) + 2 * this.#completedBefore + this.#completedRecently
     const wanted = Math.min(pace.count, speed)

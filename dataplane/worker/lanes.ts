@@ -125,6 +125,8 @@ export class Lanes {
     const opening = this.#deps.destinations.get(destinationId).then((destination) => {
       const lane = new Lane(this.#deps, { destinationId, partition }, destination)
       this.#open.set(destinationId, lane)
+      // The next lane must not begin with a window that this one has ended.
+      if (destination?.busy) this.#deps.destinations.forget(destinationId)
       return lane
     })
     this.#lanes.set(destinationId, opening)

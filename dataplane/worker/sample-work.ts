@@ -24,6 +24,7 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     throttledAtMs: null,
     isThrottleKept: false,
     firstAttemptAtMs: null,
+    resumes: null,
     leaseUntilMs: 0,
     isWaiting: false,
     isOrphan: false,
@@ -61,4 +62,6 @@ export const SAMPLE_DESTINATION: Destination = {
   maxConcurrency: null,
   retryPolicy: DEFAULT_RETRY_POLICY,
   isBlocked: false,
+  resumedAtMs: null,
+  busy: null,
 }

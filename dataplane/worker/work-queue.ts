@@ -62,8 +62,12 @@ export class WorkQueue implements Iterable<Work> {
     return this.#works[Symbol.iterator]()
   }
 
+  /** A person who asks for an attempt goes ahead of all others. The first is the one that has waited longest all the same. */
   push(work: Work): void {
-    this.#works.push(work)
+    const next = work.attemptTrigger === 'manual' ? this.first : undefined
+    work.queuedAt = next?.queuedAt ?? performance.now()
+    if (next === undefined) this.#works.push(work)
+    else this.#works.unshift(work)
     this.#bytes += work.bytes
     if (work.body === null) this.#bodiless++
   }

@@ -30,6 +30,8 @@ export interface Work {
   /** PostgreSQL has `throttledAtMs`: it was throttled before it came into these hands. */
   isThrottleKept: boolean
   firstAttemptAtMs: number | null
+  /** What it is again when its attempt, made by hand, fails; null when the retry policy says what follows. */
+  resumes: ClaimedDelivery['resumes']
   /** The lease under which this worker has it. */
   leaseUntilMs: number
   /** It has a row in delivery_waiting. */
@@ -59,6 +61,11 @@ export interface Work {
   queuedAt: number
   /** When its row was asked for, or its message came, on the same clock. */
   askedAt: number
+}
+
+/** Somebody asked for this attempt: it is outside the budget, and no busy destination is spared it. (decisions: Delivery) */
+export function isByHand({ attemptTrigger }: Pick<Work, 'attemptTrigger'>): boolean {
+  return attemptTrigger === 'manual' || attemptTrigger === 'bulk'
 }
 
 /** One that can be sent. */
@@ -100,6 +107,7 @@ export function workOfMessage(
     throttledAtMs: null,
     isThrottleKept: false,
     firstAttemptAtMs: null,
+    resumes: null,
     leaseUntilMs: lease.untilMs,
     isWaiting: false,
     isOrphan: lease.isOrphan,

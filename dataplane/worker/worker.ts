@@ -24,6 +24,7 @@ import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { AccessTokens } from './access-tokens.ts'
 import type { LaneKey } from './backlog.ts'
+import { BusyNotes } from './busy-notes.ts'
 import { Consumption } from './consume.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
@@ -242,6 +243,7 @@ function openLanes(
   const lines = withoutRedaction(log)
   const withdrawals = new Withdrawals(clock)
   const hands = new Hands()
+  const busyNotes = new BusyNotes(deps)
   const deliverDeps: DeliverDeps = {
     pool,
     clock,
@@ -269,7 +271,8 @@ function openLanes(
     log,
     pacer,
     destinations: new Destinations({ ...deps, pacer }),
-    deliver: (work, destination) => deliver(deliverDeps, work, destination),
+    deliver: (work, to) => deliver(deliverDeps, work, to),
+    noteBusy: (destinationId, window) => busyNotes.note(destinationId, window),
     largeBodies: memory.largeBodies,
     readBody: async ({ class: eventClass, eventId }) =>
       eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
@@ -297,7 +300,7 @@ function parkedClaimer(
   { pool, clock, name, memory }: WorkerDeps & { memory: Memory },
   owned: Pick<Partitions, 'holdOf'>,
 ): LaneDeps['claimParked'] {
-  return async ({ destinationId, partition }, limit) => {
+  return async ({ destinationId, partition }, limit, byHandOnly) => {
     const room = await roomForClaim(memory)
     try {
       const hold = owned.holdOf(partition)
@@ -306,7 +309,11 @@ function parkedClaimer(
       const nowMs = clock.now()
       const leaseUntilMs = nowMs + LEASE_MS
       const claim = { nowMs, leaseUntilMs, limit, claimedBy: name }
-      const { deliveries, isAll } = await claimParked(pool, { destinationId, hold }, claim)
+      const { deliveries, isAll } = await claimParked(
+        pool,
+        { destinationId, hold, byHandOnly },
+        claim,
+      )
       const works = deliveries.map((one) =>
         workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.hold(one.bytes)),
       )

@@ -329,6 +329,8 @@ async function resultOf(tenant: Tenant, given: Partial<DeliveryResult>): Promise
     claimedBy: 'worker',
     status: 'succeeded',
     attemptCount: 1,
+    maxAttempts: null,
+    completedAtMs: null,
     throttledReason: given.status === 'throttled' ? 'destination_busy' : null,
     throttledAtMs: null,
     nextAtMs: given.status === 'throttled' ? nowMs + 3_600_000 : null,

@@ -35,6 +35,8 @@ export interface Destination {
   maxConcurrency: number | null
   retryPolicy: Record<string, unknown>
   health: string
+  /** When it became another or was enabled: what it answered before says nothing about it. */
+  resumedAt: Date | null
   metadata: Record<string, string>
   createdAt: Date
   updatedAt: Date
@@ -139,6 +141,7 @@ function toRow(destination: Destination): Insertable<Tables['destination']> {
     retry_policy: JSON.stringify(destination.retryPolicy),
     // Whether it fails is read from what is noted of its attempts.
     health: destination.isEnabled ? 'healthy' : 'disabled',
+    resumed_at: destination.resumedAt,
     metadata: JSON.stringify(destination.metadata),
     created_at: destination.createdAt,
     updated_at: destination.updatedAt,
@@ -169,6 +172,7 @@ function toDestination(
     maxConcurrency: row.max_concurrency,
     retryPolicy: row.retry_policy,
     health: healthOf(row),
+    resumedAt: row.resumed_at,
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

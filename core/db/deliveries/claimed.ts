@@ -21,6 +21,16 @@ export interface WaitingRow {
   attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
 }
 
+/** A waiting row as a claim finds it. */
+export interface ClaimableRow extends WaitingRow {
+  /** What the delivery is again when an attempt by hand fails, and the time that goes with it. */
+  resumesAs: ResumedStatus | null
+  resumesAt: Date | null
+}
+
+/** A delivery that is attempted by hand was one of these. */
+type ResumedStatus = 'succeeded' | 'failed' | 'cancelled' | 'pending'
+
 /** A delivery in the worker's hands, with what it needs from its event. Times are milliseconds since the epoch. */
 export interface ClaimedDelivery extends WaitingRow {
   eventId: string | null
@@ -31,6 +41,8 @@ export interface ClaimedDelivery extends WaitingRow {
   maxAttempts: number
   throttledAtMs: number | null
   firstAttemptAtMs: number | null
+  /** What it is again when its attempt fails: ended at that time, or due then; null when the retry policy says. */
+  resumes: { status: ResumedStatus; atMs: number | null } | null
   /** The connection was deleted, or the event purged, after the delivery was made. */
   isOrphan: boolean
   event: {
@@ -96,7 +108,7 @@ const readEventsIn = (table: string): string => `
   ) as summed`
 
 /** A delivery that is there, with its event once that is read; null when the event is gone, or never was. */
-interface Found<Row extends WaitingRow> {
+interface Found<Row extends ClaimableRow> {
   row: Row
   stored: StoredDelivery
   event: StoredEvent | null
@@ -108,7 +120,7 @@ interface Found<Row extends WaitingRow> {
  * is in neither. Only the days of these deliveries and of their events are looked into: a statement over 150 days takes
  * 5 ms before it reads anything.
  */
-export async function readClaimed<Row extends WaitingRow>(
+export async function readClaimed<Row extends ClaimableRow>(
   pool: pg.Pool,
   rows: readonly Row[],
   claim: Lease,
@@ -122,7 +134,7 @@ export async function readClaimed<Row extends WaitingRow>(
   }
 }
 
-async function readDeliveries<Row extends WaitingRow>(
+async function readDeliveries<Row extends ClaimableRow>(
   pool: pg.Pool,
   rows: readonly Row[],
   { claimedBy, leaseUntilMs }: Lease,
@@ -151,7 +163,7 @@ async function readDeliveries<Row extends WaitingRow>(
 }
 
 /** Returns the first that is beyond the bytes; it and all behind it may lack their events. */
-async function readEvents<Row extends WaitingRow>(
+async function readEvents<Row extends ClaimableRow>(
   pool: pg.Pool,
   found: readonly Found<Row>[],
 ): Promise<Found<Row> | undefined> {
@@ -178,7 +190,7 @@ async function readEvents<Row extends WaitingRow>(
   return found.find((one) => beyond.has(one))
 }
 
-function toClaimed({ row, stored, event }: Found<WaitingRow>): ClaimedDelivery {
+function toClaimed({ row, stored, event }: Found<ClaimableRow>): ClaimedDelivery {
   return {
     class: row.class,
     deliveryId: row.deliveryId,
@@ -195,6 +207,10 @@ function toClaimed({ row, stored, event }: Found<WaitingRow>): ClaimedDelivery {
     maxAttempts: stored.max_attempts,
     throttledAtMs: stored.throttled_at?.getTime() ?? null,
     firstAttemptAtMs: stored.first_attempt_at?.getTime() ?? null,
+    resumes:
+      row.resumesAs === null
+        ? null
+        : { status: row.resumesAs, atMs: row.resumesAt?.getTime() ?? null },
     isOrphan: stored.is_cut_off || (stored.event_id !== null && event === null),
     event: {
       headers: event?.headers ?? '[]',

@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 import { textArray, timeArray, uuidArray } from '../binary-arrays.ts'
 import { eachPartition, placeOfDelivery } from '../partitions.ts'
-import { readClaimed, type ClaimedDelivery, type Lease, type WaitingRow } from './claimed.ts'
+import { readClaimed, type ClaimableRow, type ClaimedDelivery, type Lease } from './claimed.ts'
 import { holdColumns, type Hold } from './partition-owners.ts'
 
 /** The end of an update of `w` by `head`, which knows what the rows were before. */
@@ -10,7 +10,7 @@ const TAKEN = `
   from head h where w.delivery_id = h.delivery_id
   returning w.class, w.delivery_id as "deliveryId", w.organisation_id as "organisationId",
     w.project_id as "projectId", w.destination_id as "destinationId", w.partition,
-    w.attempt_trigger as "attemptTrigger", h.status as "formerStatus", h.next_at as "formerNextAt"`
+    w.attempt_trigger as "attemptTrigger", w.resumes_as as "resumesAs", w.resumes_at as "resumesAt", h.status as "formerStatus", h.next_at as "formerNextAt"`
 
 const CLAIM_DUE = `
   with head as (
@@ -23,14 +23,19 @@ const CLAIM_DUE = `
   )
   update delivery_waiting w set next_at = $4::timestamptz, claimed_by = $5::text, status = 'in_flight' ${TAKEN}`
 
-const CLAIM_PARKED = `
+const claimParkedOf = (kind: string): string => `
   with head as (
     select delivery_id, status, next_at from delivery_waiting
-    where destination_id = $1::uuid and next_at is null
+    where destination_id = $1::uuid and next_at is null ${kind}
       and exists (select from partition_owner where partition = $5::int2 and epoch = $6::int4)
     order by delivery_id limit $2::int4 for update skip locked
   )
   update delivery_waiting w set next_at = $3::timestamptz, claimed_by = $4::text, partition = $5::int2 ${TAKEN}`
+
+const CLAIM_PARKED = claimParkedOf('')
+
+/** Those alone that somebody asked for: a busy destination is not spared them. Of the index that has no others. */
+const CLAIM_PARKED_BY_HAND = claimParkedOf(`and attempt_trigger in ('manual', 'bulk')`)
 
 /** Rows that nobody has taken over since. */
 const GIVE_BACK = `
@@ -55,7 +60,7 @@ export interface Claimed {
   isAll: boolean
 }
 
-interface TakenRow extends WaitingRow {
+interface TakenRow extends ClaimableRow {
   formerStatus: string
   formerNextAt: Date | null
 }
@@ -84,15 +89,22 @@ export async function claimDue(
   return claimed
 }
 
+interface ParkedLane {
+  destinationId: string
+  hold: Hold
+  /** Only attempts that somebody asked for. */
+  byHandOnly?: boolean
+}
+
 /** Takes the oldest parked deliveries of one lane, those too that were parked before its partition became this one. */
 export async function claimParked(
   pool: pg.Pool,
-  { destinationId, hold }: { destinationId: string; hold: Hold },
+  { destinationId, hold, byHandOnly = false }: ParkedLane,
   claim: Claim,
 ): Promise<Claimed> {
   const { rows } = await pool.query<TakenRow>({
-    name: 'claim_parked',
-    text: CLAIM_PARKED,
+    name: byHandOnly ? 'claim_parked_by_hand' : 'claim_parked',
+    text: byHandOnly ? CLAIM_PARKED_BY_HAND : CLAIM_PARKED,
     values: [
       destinationId,
       claim.limit,

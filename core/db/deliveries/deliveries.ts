@@ -34,10 +34,17 @@ export interface Delivery {
 
 /** A claimed row's time is the worker's lease. */
 const NEXT_AT = sql`case when w.claimed_by is null then w.next_at end`
+
+/** One that its retry policy still governs has as many as that allows now; one that ended, as many as it allowed then. */
+const MAX_ATTEMPTS = sql`coalesce(
+    case when d.status in ('pending', 'throttled', 'in_flight') and d.event_id is not null
+      and coalesce(w.resumes_as, 'pending') = 'pending' then (
+        select (t.retry_policy->>'maxAttempts')::int from destination t where t.id = d.destination_id)
+    end, d.max_attempts)`
 const COLUMNS = sql`
   d.class, d.id, d.event_id as "eventId", d.connection_id as "connectionId", d.destination_id as "destinationId",
   d.source_id as "sourceId", d.project_id as "projectId", d.status, d.trigger, d.attempt_count as "attemptCount",
-  d.max_attempts as "maxAttempts", d.lease_until as "leaseUntil", d.throttled_reason as "throttledReason",
+  ${MAX_ATTEMPTS} as "maxAttempts", d.lease_until as "leaseUntil", d.throttled_reason as "throttledReason",
   d.throttled_at as "throttledAt", d.last_error as "lastError", d.last_attempt_at as "lastAttemptAt",
   d.last_response_status as "lastResponseStatus", d.last_error_code as "lastErrorCode",
   d.last_duration_ms as "lastDurationMs", d.completed_at as "completedAt",

@@ -11,6 +11,7 @@ export async function findDeliveryDestination(db: Db, id: string) {
   return await db
     .selectFrom('destination')
     .innerJoin('organisation', 'organisation.id', 'destination.organisation_id')
+    .leftJoin('destination_busy', 'destination_busy.destination_id', 'destination.id')
     .select([
       'destination.id',
       'destination.organisation_id as organisationId',
@@ -25,6 +26,10 @@ export async function findDeliveryDestination(db: Db, id: string) {
       'destination.rate_limit_period as rateLimitPeriod',
       'destination.max_concurrency as maxConcurrency',
       'destination.retry_policy as retryPolicy',
+      'destination.resumed_at as resumedAt',
+      'destination_busy.since as busySince',
+      'destination_busy.until as busyUntil',
+      'destination_busy.response_status as busyStatus',
       'organisation.plan',
       'organisation.overrides',
     ])

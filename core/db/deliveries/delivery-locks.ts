@@ -15,6 +15,7 @@ export type LockedDelivery = Pick<
   | 'projectId'
   | 'status'
   | 'leaseUntil'
+  | 'completedAt'
 >
 
 /** Those that are still there, as they are now, in the order of their ids: locked to the end of the transaction. */
@@ -25,7 +26,8 @@ export async function lockDeliveries(
   await withoutPruning(tx)
   const { rows } = await sql<LockedDelivery>`
     select class, id, event_id as "eventId", connection_id as "connectionId", destination_id as "destinationId",
-      project_id as "projectId", status, lease_until as "leaseUntil"
+      project_id as "projectId", status, lease_until as "leaseUntil",
+      completed_at as "completedAt"
     from delivery
     where class = any(${[...new Set(deliveries.map((delivery) => delivery.class))]}::int2[])
       and id = any(${deliveries.map(({ id }) => id)}::uuid[])

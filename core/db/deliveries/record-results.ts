@@ -37,7 +37,7 @@ interface AttemptRecord {
   errorCode: string | null
 }
 
-/** What becomes of a delivery after an attempt. `nextAtMs` is null when it is finished. */
+/** What becomes of a delivery after an attempt. `nextAtMs` is null when it is finished, or waits for its lane. */
 export interface DeliveryResult {
   class: number
   deliveryId: string
@@ -52,20 +52,27 @@ export interface DeliveryResult {
   hold: Hold | null
   /** The name that waiting rows are claimed under. */
   claimedBy: string
-  status: 'succeeded' | 'failed' | 'pending' | 'throttled'
+  status: 'succeeded' | 'failed' | 'cancelled' | 'pending' | 'throttled'
   /** Attempts that count against the retry policy, this one included if it does. */
   attemptCount: number
+  /** How many the retry policy allows now; null when this one is none of them. */
+  maxAttempts: number | null
   throttledReason: 'destination_busy' | null
   /** Set when it was not throttled before. */
   throttledAtMs: number | null
   nextAtMs: number | null
+  /** It is again what it was, and ended then: no outcome of this attempt. Null when this attempt ends it now. */
+  completedAtMs: number | null
   /** It has a row in delivery_waiting, which this result ends or moves on. */
   isWaiting: boolean
   attempt: AttemptRecord
 }
 
+/** Of a result: its delivery goes on waiting. */
+const WAITS = `(i.status in ('pending', 'throttled'))`
+
 /** Parameters before those of the counting. */
-const COLUMNS = 29
+const COLUMNS = 31
 
 /**
  * Attempts, delivery states and what waits or failed, in one statement. A delivery that was cancelled meanwhile keeps
@@ -80,11 +87,12 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
     select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::int2[], $7::text[], $8::int2[],
       $9::text[], $10::timestamptz[], $11::timestamptz[], $12::bool[], $13::uuid[], $14::int2[], $15::text[], $16::text[],
       $17::timestamptz[], $18::float4[], $19::float4[], $20::float4[], $21::float4[], $22::float4[], $23::text[],
-      $24::text[], $25::text[], $26::int2[], $27::text[], $28::bytea[], $29::text[], $${first}::int2[]${counting.inputTypes})
+      $24::text[], $25::text[], $26::int2[], $27::text[], $28::bytea[], $29::text[], $30::timestamptz[], $31::int2[], $${first}::int2[]${counting.inputTypes})
     as t (class, id, organisation_id, project_id, destination_id, partition, status, attempt_count,
       throttled_reason, throttled_at, next_at, is_waiting, attempt_id, number, trigger, outcome,
       started_at, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, url,
-      signature, header_names, response_status, response_headers, response_body, error_code, slot${counting.inputNames})
+      signature, header_names, response_status, response_headers, response_body, error_code, completed_at, max_attempts,
+      slot${counting.inputNames})
     where coalesce((select flags from held)[t.slot], exists (
       select from delivery_waiting w where w.delivery_id = t.id and w.claimed_by = $${first + 3}::text))
   ), recorded as (
@@ -99,11 +107,12 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
     update ${table} d set
       status = i.status, attempt_count = i.attempt_count, attempt_number = i.number, lease_until = null,
       throttled_reason = i.throttled_reason, throttled_at = coalesce(d.throttled_at, i.throttled_at),
-      last_error = i.error_code,
+      last_error = case when i.status <> 'succeeded' then i.error_code end,
+      max_attempts = coalesce(i.max_attempts, d.max_attempts),
       first_attempt_at = coalesce(d.first_attempt_at, i.started_at), last_attempt_at = i.started_at, last_response_status = i.response_status,
       last_error_code = i.error_code, last_duration_ms = i.duration_ms,
-      completed_at = case when i.next_at is null
-        then i.started_at + i.duration_ms * interval '1 millisecond' end
+      completed_at = case when not ${WAITS}
+        then coalesce(i.completed_at, i.started_at + i.duration_ms * interval '1 millisecond') end
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
     returning d.throttled_at = i.throttled_at as is_first_throttle, d.connection_id as of_connection,
@@ -113,20 +122,22 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
       partition, status, attempt_trigger, next_at, error_code, response_status)
     select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.of_connection, i.of_source, i.partition,
       i.status, 'automatic', i.next_at, i.error_code, i.response_status
-    from changed i where i.next_at is not null
+    from changed i where ${WAITS}
     on conflict (delivery_id) do update set
       status = excluded.status, attempt_trigger = 'automatic', next_at = excluded.next_at, claimed_by = null,
-      operation_id = null, error_code = excluded.error_code, response_status = excluded.response_status
+      operation_id = null, error_code = excluded.error_code, response_status = excluded.response_status,
+      resumes_as = null, resumes_at = null
   ), done as (
     delete from delivery_waiting w using input i
-    where i.is_waiting and i.next_at is null and w.delivery_id = i.id
+    where i.is_waiting and not ${WAITS} and w.delivery_id = i.id
   ), failed as (
-    insert into delivery_failed (delivery_id, class, project_id, destination_id, connection_id, source_id, error_code,
-      response_status)
-    select i.id, i.class, i.project_id, i.destination_id, i.of_connection, i.of_source, i.error_code, i.response_status
-    from changed i where i.status = 'failed'
+    insert into delivery_failed (delivery_id, class, project_id, destination_id, connection_id, source_id, status,
+      error_code, response_status)
+    select i.id, i.class, i.project_id, i.destination_id, i.of_connection, i.of_source, i.status, i.error_code,
+      i.response_status
+    from changed i where i.status in ('failed', 'cancelled')
     on conflict (delivery_id) do update set
-      status = 'failed', error_code = excluded.error_code, response_status = excluded.response_status
+      status = excluded.status, error_code = excluded.error_code, response_status = excluded.response_status
   ), mended as (
     delete from delivery_failed f using input i
     where i.is_waiting and i.status = 'succeeded' and f.delivery_id = i.id
@@ -198,6 +209,8 @@ async function recordIn(
       timeArray(results.map((result) => result.nextAtMs)),
       boolArray(results.map((result) => result.isWaiting)),
       ...attemptColumns(attempts),
+      timeArray(results.map((result) => result.completedAtMs)),
+      int2Array(results.map((result) => result.maxAttempts)),
       ...counting.values(results),
       slots,
       ...columns,

@@ -27,7 +27,13 @@ const ids = {
   connectionId: newId(0),
 }
 const attempt = { number: 1, startedAtMs: 0, durationMs: 5, responseStatus: 200 }
-const one: Counted = { ...ids, status: 'succeeded', throttledAtMs: null, attempt }
+const one: Counted = {
+  ...ids,
+  status: 'succeeded',
+  throttledAtMs: null,
+  completedAtMs: null,
+  attempt,
+}
 
 test.for<[string, Counted]>([
   ['source', { ...one, sourceId: newId(0) }],

@@ -12,6 +12,8 @@ interface CountedResult {
   status: string
   /** Set when it was not throttled before. */
   throttledAtMs: number | null
+  /** Set when it ended before: that was counted then. */
+  completedAtMs: number | null
   attempt: {
     number: number
     startedAtMs: number
@@ -23,7 +25,7 @@ interface CountedResult {
 /** A way to count results in the statement that records them. It reads the CTEs `input`, `recorded` and `changed`. */
 export interface ResultCounting {
   name: string
-  /** How many parameters it takes, from $30 on. */
+  /** How many parameters it takes, from $32 on. */
   parameters: number
   /** Types and names of those that are columns of `input`. */
   inputTypes: string
@@ -52,8 +54,8 @@ export const ASSUMED: ResultCounting = {
     insert into delivery_delta (${COLUMNS})
     select at, project_id, source_id, destination_id, connection_id, succeeded, failed, throttled,
       attempts, retried, latencies::int2[]
-    from unnest($30::timestamptz[], $31::uuid[], $32::uuid[], $33::uuid[], $34::uuid[], $35::int4[], $36::int4[],
-      $37::int4[], $38::int4[], $39::int4[], $40::text[])
+    from unnest($32::timestamptz[], $33::uuid[], $34::uuid[], $35::uuid[], $36::uuid[], $37::int4[], $38::int4[],
+      $39::int4[], $40::int4[], $41::int4[], $42::text[])
     as t (${COLUMNS})`,
   select: `1 / (count(*) filter (where is_first_throttle is not false) = cardinality($1::int2[]))::int from changed`,
   values: (results) => {
@@ -81,7 +83,7 @@ export const ASSUMED: ResultCounting = {
 export const CHECKED: ResultCounting = {
   name: 'checked',
   parameters: 4,
-  inputTypes: ', $30::uuid[], $31::uuid[], $32::timestamptz[], $33::int2[]',
+  inputTypes: ', $32::uuid[], $33::uuid[], $34::timestamptz[], $35::int2[]',
   inputNames: ', source_id, connection_id, minute, latency',
   recorded: 'returning id',
   tallied: `
@@ -93,8 +95,8 @@ export const CHECKED: ResultCounting = {
         1 as attempts, (number > 1)::int as retried, latency
       from input where (attempt_id in (select id from recorded)) is true
       union all
-      select minute, project_id, source_id, destination_id, connection_id, (status = 'succeeded')::int,
-        (status = 'failed')::int, (is_first_throttle is true)::int, 0, 0, null
+      select minute, project_id, source_id, destination_id, connection_id, (status = 'succeeded' and completed_at is null)::int,
+        (status = 'failed' and completed_at is null)::int, (is_first_throttle is true)::int, 0, 0, null
       from changed where status in ('succeeded', 'failed') or is_first_throttle
     ) as facts
     where source_id is not null and connection_id is not null
@@ -160,8 +162,10 @@ function newTally(
 
 function count(tally: Tally, result: CountedResult): void {
   tally.attempts++
-  if (result.status === 'succeeded') tally.succeeded++
-  if (result.status === 'failed') tally.failed++
+  if (result.completedAtMs === null) {
+    if (result.status === 'succeeded') tally.succeeded++
+    if (result.status === 'failed') tally.failed++
+  }
   if (result.throttledAtMs !== null) tally.throttled++
   if (result.attempt.number > 1) tally.retried++
   const latency = latencyOf(result)

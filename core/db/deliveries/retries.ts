@@ -10,6 +10,9 @@ export interface Retry {
   projectId: string
   destinationId: string
   partition: number
+  /** What it is now, and since when it has ended: it is that again when the attempt fails. */
+  status: string
+  completedAt: Date | null
 }
 
 /** Of one organisation: one that a person asked for is due now, those of an operation wait in their lanes. */
@@ -21,8 +24,9 @@ export interface RetryOptions {
 }
 
 /**
- * Puts deliveries back to waiting, outside their budget of attempts. Call it with the deliveries locked. What a worker
- * has just taken from its lane stays with it: that is the attempt that was asked for.
+ * Puts deliveries back to waiting, outside their budget of attempts, with what they are again when the attempt fails: a
+ * pending one goes back to its time. Call it with the deliveries locked. What a worker has just taken from its lane stays
+ * with it: that is the attempt that was asked for.
  */
 export async function makeRetries(
   tx: Db,
@@ -36,8 +40,9 @@ export async function makeRetries(
     with input as materialized (
       select * from unnest(${retries.map((retry) => retry.class)}::int2[],
         ${retries.map((retry) => retry.deliveryId)}::uuid[], ${retries.map((retry) => retry.projectId)}::uuid[],
-        ${retries.map((retry) => retry.destinationId)}::uuid[], ${retries.map((retry) => retry.partition)}::int2[])
-      as t (class, id, project_id, destination_id, partition)
+        ${retries.map((retry) => retry.destinationId)}::uuid[], ${retries.map((retry) => retry.partition)}::int2[],
+        ${retries.map((retry) => retry.status)}::text[], ${retries.map((retry) => retry.completedAt)}::timestamptz[])
+      as t (class, id, project_id, destination_id, partition, resumes_as, resumes_at)
     ), changed as (
       update delivery d set status = 'pending', completed_at = null, lease_until = null, throttled_reason = null
       from input i where d.class = i.class and d.id = i.id
@@ -46,14 +51,19 @@ export async function makeRetries(
       delete from delivery_failed f using input i where f.delivery_id = i.id
     )
     insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,
-      attempt_trigger, next_at, operation_id, connection_id, source_id, error_code, response_status)
+      attempt_trigger, next_at, operation_id, connection_id, source_id, error_code, response_status, resumes_as, resumes_at)
     select i.id, i.class, ${organisationId}::uuid, i.project_id, i.destination_id, i.partition, 'pending',
       ${trigger}, ${operationId === null ? now : null}::timestamptz, ${operationId}::uuid, i.connection_id,
-      i.source_id, i.last_error_code, i.last_response_status
+      i.source_id, i.last_error_code, i.last_response_status, i.resumes_as, i.resumes_at
     from changed i order by i.id
     on conflict (delivery_id) do update set
       status = 'pending', attempt_trigger = excluded.attempt_trigger, next_at = excluded.next_at, claimed_by = null,
-      operation_id = excluded.operation_id
+      operation_id = excluded.operation_id, resumes_as = coalesce(delivery_waiting.resumes_as, excluded.resumes_as),
+      resumes_at = case
+        when delivery_waiting.resumes_as is not null then delivery_waiting.resumes_at
+        when excluded.resumes_as <> 'pending' then excluded.resumes_at
+        when delivery_waiting.claimed_by is null then delivery_waiting.next_at
+      end
     where delivery_waiting.claimed_by is null or delivery_waiting.next_at <= ${now}::timestamptz`.execute(
     tx,
   )

@@ -16,6 +16,7 @@ import { up as cancelledDeliveries } from './0013-cancelled-deliveries.ts'
 import { up as invitations } from './0014-invitations.ts'
 import { up as latencyTexts } from './0015-latency-texts.ts'
 import { up as doomedRoutes } from './0016-doomed-routes.ts'
+import { up as manualAttempts } from './0017-manual-attempts.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -35,4 +36,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0014-invitations': { up: invitations },
   '0015-latency-texts': { up: latencyTexts },
   '0016-doomed-routes': { up: doomedRoutes },
+  '0017-manual-attempts': { up: manualAttempts },
 }
