@@ -21,17 +21,19 @@ const UNESCAPED = String.raw`(?<!\\)(?:\\\\)*`
  * how the hexadecimal digits of both cases are met.
  */
 export function patternOf(term: string, writing: Writing): string {
-  const [first = '', ...rest] = [...term]
+  const [first = '', ...rest] = Array.from(term)
   return writing === 'json'
     ? oneOf([...plain(first), `${UNESCAPED}${oneOf(escapes(first))}`]) +
         rest.map((letter) => oneOf([...plain(letter), ...escapes(letter)])).join('')
-    : [...term].map((letter) => oneOf(inForm(letter))).join('')
+    : Array.from(term)
+        .map((letter) => oneOf(inForm(letter)))
+        .join('')
 }
 
 /** What every body holds that writes one of the term's characters in another way than the term. */
 export function marksOf(term: string, writing: Writing): readonly string[] {
   if (writing === 'form') return term.includes(' ') ? ['%', '+'] : ['%']
-  return [...term].some((letter) => SHORT.has(letter)) ? ['\\'] : [String.raw`\u`]
+  return Array.from(term).some((letter) => SHORT.has(letter)) ? ['\\'] : [String.raw`\u`]
 }
 
 /** A backslash that stands for itself is written as two. */
@@ -67,7 +69,7 @@ function inForm(letter: string): string[] {
 
 function bothCases(letter: string): string[] {
   const cases = [letter.toLowerCase(), letter.toUpperCase()]
-  return [...new Set([letter, ...cases.filter((one) => [...one].length === 1)])]
+  return [...new Set([letter, ...cases.filter((one) => Array.from(one).length === 1)])]
 }
 
 /** Of each half of a surrogate pair. */
@@ -79,7 +81,7 @@ function unicodeEscape(letter: string): string {
 }
 
 function percentEscape(text: string): string {
-  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+  return Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
 function literal(text: string): string {
