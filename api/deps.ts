@@ -29,6 +29,7 @@ export interface Deps {
   /** Public origin of ingest, without a slash at its end. */
   ingestUrl: string
   requestsPerMinute: number
+  connectionsPerSource: number
   plans: Plans
   ledger: Ledger
   /** Which addresses a destination may have, and the way to the keys of verifiers. */

@@ -48,6 +48,7 @@ await using app = buildApp({
   keyPrefix: config.KEY_PREFIX,
   ingestUrl: config.INGEST_URL ?? `http://127.0.0.1:${config.INGEST_PORT}`,
   requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
+  connectionsPerSource: config.CONNECTIONS_PER_SOURCE,
   plans: readPlans(config.PLANS_FILE),
   ledger: recordFacts,
   egress,

@@ -3,6 +3,8 @@ import { hostname } from 'node:os'
 
 import { z } from 'zod'
 
+import { CONNECTIONS_PER_SOURCE } from './limits.ts'
+
 const port = z.coerce.number().int().min(0).max(65_535)
 const list = z
   .string()
@@ -43,6 +45,7 @@ const Settings = z.object({
     .regex(/^[a-z][a-z0-9]{1,15}$/)
     .default('pst'),
   API_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(600),
+  CONNECTIONS_PER_SOURCE: z.coerce.number().int().min(1).default(CONNECTIONS_PER_SOURCE),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The name under which a role holds leases; a restarted one takes its own back at once. */
   INSTANCE_NAME: z.string().min(1).max(100).default(hostname()),

@@ -48,6 +48,12 @@ export const TEST_BODY_BYTES_MAX = 512 * 1024
 export const FILTER_BYTES_MAX = 16 * 1024
 export const FILTER_DEPTH_MAX = 10
 
+/** Connections of one source, unless the operator sets another number (`CONNECTIONS_PER_SOURCE`). Ours. */
+export const CONNECTIONS_PER_SOURCE = 500
+
+/** What matching one event with all filters of its source may take, in steps of some 50 ns. Ours. */
+export const MATCH_STEPS_MAX = 500_000
+
 /** (decisions: Resources, Destination) */
 export const DELIVERY_TIMEOUT_MS_DEFAULT = 15_000
 export const DELIVERY_TIMEOUT_MS_MIN = 1_000

@@ -74,6 +74,7 @@ export interface WorldOptions {
   plan?: 'hobby' | 'launch' | 'scale' | 'enterprise'
   plans?: Plans
   requestsPerMinute?: number
+  connectionsPerSource?: number
   allowCidrs?: readonly string[]
   ingestUrl?: string
 }
@@ -105,6 +106,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     keyPrefix: KEY_PREFIX,
     ingestUrl: options.ingestUrl ?? INGEST_URL,
     requestsPerMinute: options.requestsPerMinute ?? 100_000,
+    connectionsPerSource: options.connectionsPerSource ?? 500,
     plans: options.plans ?? BUILT_IN_PLANS,
     ledger: recordFacts,
     egress,

@@ -4,6 +4,7 @@ import {
   CONNECTION_NAME_TAKEN,
   deleteConnection,
   findConnection,
+  hasRoomFor,
   insertConnection,
   listConnections,
   updateConnection,
@@ -14,9 +15,11 @@ import { findSource } from '../../core/db/configuration/sources.ts'
 import type { Db } from '../../core/db/db.ts'
 import { doomedConnection, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
+import { refuseField } from '../../core/errors.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import { audit, transact } from '../change.ts'
+import type { Deps } from '../deps.ts'
 import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
@@ -186,7 +189,7 @@ async function createConnection({
     updatedAt: now,
   }
   await transact(deps, { constraint: CONNECTION_NAME_TAKEN, name: row.name }, async (tx) => {
-    await refuseForeignEnds(tx, row)
+    await checkEnds(deps, tx, row)
     await insertConnection(tx, row)
     await audit(tx, deps, {
       principal,
@@ -221,7 +224,7 @@ async function changeConnection(
       metadata: data.metadata === undefined ? found.metadata : (data.metadata ?? {}),
       updatedAt: new Date(deps.clock.now()),
     }
-    await refuseForeignEnds(tx, changed)
+    await checkEnds(deps, tx, changed)
     await updateConnection(tx, changed)
     await audit(tx, deps, {
       principal,
@@ -241,8 +244,15 @@ async function changeConnection(
   return after
 }
 
-/** Both ends are in the connection's own project; locked, so that neither is deleted under it. */
-export async function refuseForeignEnds(tx: Db, row: Row): Promise<void> {
+/**
+ * Both ends are in the connection's own project; locked, so that neither is deleted under it. The source has room for it:
+ * each of its events is matched with all its connections.
+ */
+export async function checkEnds(
+  { connectionsPerSource }: Pick<Deps, 'connectionsPerSource'>,
+  tx: Db,
+  row: Row,
+): Promise<void> {
   const reach: Reach = { organisationId: row.organisationId, projectId: row.projectId }
   const lock = { lock: true }
   if ((await findSource(tx, reach, row.sourceId, lock)) === undefined) {
@@ -250,6 +260,9 @@ export async function refuseForeignEnds(tx: Db, row: Row): Promise<void> {
   }
   if ((await findDestination(tx, reach, row.destinationId, lock)) === undefined) {
     refuseMissing('dst', row.destinationId)
+  }
+  if (!(await hasRoomFor(tx, row, connectionsPerSource))) {
+    refuseField('body.sourceId', `This source has ${connectionsPerSource} connections, the most`)
   }
 }
 

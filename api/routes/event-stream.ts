@@ -52,7 +52,7 @@ export const EVENT_STREAM_ROUTES = [
           eventType:
             eventType === undefined
               ? undefined
-              : compileFilter({ eventTypes: [eventType] }).eventTypes,
+              : compileFilter({ eventTypes: [eventType] }).eventTypes?.accepts,
         },
         written: [sourceId ?? null, status ?? null, eventType ?? null],
         // An empty one is none: that is how a client says that it has had no id.

@@ -54,7 +54,7 @@ import { Source, SourceUpsert, type SourceChanges } from '../shapes/source.ts'
 import { showSource } from '../show-source.ts'
 import { changeSource, newSource, shownChanges as shownSource } from '../source-change.ts'
 import { refuseOtherName, upsert, type Upserted } from '../upsert.ts'
-import { refuseForeignEnds, shownChanges as shownConnection } from './connections.ts'
+import { checkEnds, shownChanges as shownConnection } from './connections.ts'
 import { refuseBound } from './projects.ts'
 
 const noQuery = z.strictObject({})
@@ -299,7 +299,7 @@ async function upsertConnection(
       const enabled = isEnabled === undefined ? before.isEnabled : (isEnabled ?? true)
       return { ...before, ...declared, isEnabled: enabled, updatedAt: now }
     },
-    check: refuseForeignEnds,
+    check: async (tx, row) => await checkEnds(deps, tx, row),
     insert: insertConnection,
     update: updateConnection,
     projectIdOf: (row) => row.projectId,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Connection as Row } from '../../core/db/configuration/connections.ts'
 import { encodeId } from '../../core/ids.ts'
-import { Filter as AnyFilter } from '../../core/match/filter.ts'
+import { Filter as AnyFilter, storedFilter } from '../../core/match/filter.ts'
 import { Id, IdInput, Metadata, Name, Timestamp } from '../fields.ts'
 
 /** (decisions: Resources, Filter) */
@@ -67,7 +67,7 @@ export function viewConnection(row: Row): z.input<typeof Connection> {
     sourceId: encodeId('src', row.sourceId),
     destinationId: encodeId('dst', row.destinationId),
     isEnabled: row.isEnabled,
-    filter: row.filter === null ? null : Filter.parse(row.filter),
+    filter: row.filter === null ? null : storedFilter(row.filter),
     metadata: row.metadata,
     createdAt: timestamp(row.createdAt.getTime()),
     updatedAt: timestamp(row.updatedAt.getTime()),

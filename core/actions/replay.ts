@@ -11,7 +11,8 @@ import {
 } from '../db/events/replays.ts'
 import { RetryPolicy } from '../delivery/retry.ts'
 import { newId, timeOfId } from '../ids.ts'
-import { compileFilter, Filter, matchFilter, type CompiledFilter } from '../match/filter.ts'
+import { giveWay } from '../loop/turn.ts'
+import { compileFilter, matchFilters, storedFilter, type CompiledFilter } from '../match/filter.ts'
 import { matchableOf } from '../match/matchable.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
 import { hardCapOf, type Standing } from '../plans/standing.ts'
@@ -56,13 +57,15 @@ export async function waysOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<Wa
       tx,
       active.map(({ destinationId }) => destinationId),
     )
-    const open = active.flatMap(({ id, destinationId, filter }): Way[] => {
+    const open: Way[] = []
+    for (const { id, destinationId, filter } of active) {
       const destination = destinations.get(destinationId)
-      if (destination === undefined) return []
-      const compiled = filter === null ? null : compileFilter(Filter.parse(filter))
+      if (destination === undefined) continue
+      await giveWay()
+      const compiled = filter === null ? null : compileFilter(storedFilter(filter))
       const { maxAttempts } = RetryPolicy.parse(destination.retryPolicy)
-      return [{ connectionId: id, filter: compiled, destinationId, maxAttempts }]
-    })
+      open.push({ connectionId: id, filter: compiled, destinationId, maxAttempts })
+    }
     ways.set(sourceId, open)
   }
   return ways
@@ -81,8 +84,12 @@ export function deliveriesFor(
 ): ReplayDelivery[] {
   const headers = Headers.parse(JSON.parse(event.headers))
   const matchable = matchableOf({ ...event, headers })
-  return (ways.get(event.sourceId) ?? [])
-    .filter(({ filter }) => filter === null || matchFilter(filter, matchable).matched)
+  const open = ways.get(event.sourceId) ?? []
+  const filters = open.flatMap(({ filter }) => filter ?? [])
+  const matches = filters.length === 0 ? [] : matchFilters(filters, matchable)
+  let filtered = 0
+  return open
+    .filter(({ filter }) => filter === null || matches[filtered++]?.matched === true)
     .map(({ connectionId, destinationId, maxAttempts }) => ({
       class: event.class,
       id: newId(now.getTime()),

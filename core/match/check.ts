@@ -4,19 +4,25 @@ import { FILTER_DEPTH_MAX } from '../limits.ts'
 export type Check = (value: unknown, budget: Budget) => string | undefined
 
 /**
- * Steps left for one event: filter and payload are both chosen by users, and their sizes multiply. Whoever runs
- * checks must treat a negative rest as "not matched", whatever the checks said.
+ * Steps left for one event: filter and payload are both chosen by users, and their sizes multiply. A step is the time of
+ * calling one check, some 50 ns. Whoever runs checks must treat a negative rest as "not matched", whatever the checks said.
  */
 export interface Budget {
   left: number
+  /** Objects of many members that were counted for this event: counting them again would cost as much. */
+  counts?: WeakMap<object, number>
 }
 
 export type Scalar = string | number | boolean | null
 
-/** Of a search for one text in another, whose worst case is the product of their lengths. */
+/** Two texts of one length are compared from their beginning on. */
+const CHARACTERS_PER_STEP = 64
+/** A search for one text in another takes the product of their lengths, where that repeats itself; a short one as below. */
 const COMPARISONS_PER_STEP = 256
+const SEARCHED_LENGTH_MIN = 32
 /** Listing the members of an object of very many takes about 200 ns for each. */
-const STEPS_PER_MEMBER = 8
+const STEPS_PER_MEMBER = 4
+const MEMBERS_COUNTED_ANEW = 32
 
 export function isScalar(value: unknown): value is Scalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
@@ -24,13 +30,13 @@ export function isScalar(value: unknown): value is Scalar {
 
 /** The value is the operand, or is an array that holds it. */
 export function equalTo(operand: unknown, path: string): Check {
+  const isEqual = compileEqual(operand)
   if (isScalar(operand)) {
-    return onElements((value) => (value === operand ? undefined : path), path)
+    return onElements((value, budget) => (isEqual(value, budget) ? undefined : path), path)
   }
   return (value, budget) => {
-    if (isEqual(operand, value, budget)) return undefined
-    return Array.isArray(value) &&
-      hasElement(value, (item) => isEqual(operand, item, budget), budget)
+    if (isEqual(value, budget)) return undefined
+    return Array.isArray(value) && hasElement(value, (item) => isEqual(item, budget), budget)
       ? undefined
       : path
   }
@@ -38,15 +44,22 @@ export function equalTo(operand: unknown, path: string): Check {
 
 /** A text holds the operand as a part, an array as an element. */
 export function containing(operand: Scalar, path: string): Check {
+  const isEqual = compileEqual(operand)
   return (value, budget) => {
     if (typeof value === 'string' && typeof operand === 'string') {
-      budget.left -= Math.ceil((value.length * operand.length) / COMPARISONS_PER_STEP)
+      const searched = Math.max(operand.length, SEARCHED_LENGTH_MIN)
+      budget.left -= Math.ceil((value.length * searched) / COMPARISONS_PER_STEP)
       return budget.left >= 0 && value.includes(operand) ? undefined : path
     }
-    return Array.isArray(value) && hasElement(value, (item) => item === operand, budget)
+    return Array.isArray(value) && hasElement(value, (item) => isEqual(item, budget), budget)
       ? undefined
       : path
   }
+}
+
+/** Takes what comparing a text of the value with one of the operand costs, at most the length of the shorter. */
+export function chargeText(budget: Budget, length: number): void {
+  budget.left -= Math.trunc(length / CHARACTERS_PER_STEP)
 }
 
 export function existing(path: string): Check {
@@ -108,28 +121,46 @@ function findElement(
   )
 }
 
+type Equal = (value: unknown, budget: Budget) => boolean
+
 /** Deep and strict; the order of members does not count. Goes only as deep as the operand, which is limited. */
-function isEqual(operand: unknown, value: unknown, budget: Budget): boolean {
-  if (operand === value) return true
-  if (typeof operand !== 'object' || operand === null) return false
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(operand)) {
-    return (
-      Array.isArray(value) &&
-      operand.length === value.length &&
-      operand.every((item, index) => isEqual(item, value[index], budget))
-    )
-  }
-  if (Array.isArray(value)) return false
-  const entries = Object.entries(operand)
-  const holds = entries.every(
-    ([key, item]) => Object.hasOwn(value, key) && isEqual(item, Reflect.get(value, key), budget),
-  )
-  return holds && entries.length === countMembers(value, budget)
+function compileEqual(operand: unknown): Equal {
+  if (typeof operand === 'string') return equalText(operand)
+  if (typeof operand !== 'object' || operand === null) return (value) => value === operand
+  if (Array.isArray(operand)) return equalArray(operand.map(compileEqual))
+  return equalObject(Object.entries(operand).map(([key, item]) => [key, compileEqual(item)]))
 }
 
+function equalText(operand: string): Equal {
+  return (value, budget) => {
+    if (typeof value !== 'string' || value.length !== operand.length) return false
+    chargeText(budget, operand.length)
+    return value === operand
+  }
+}
+
+function equalArray(items: readonly Equal[]): Equal {
+  return (value, budget) =>
+    Array.isArray(value) &&
+    value.length === items.length &&
+    items.every((isEqual, index) => --budget.left >= 0 && isEqual(value[index], budget))
+}
+
+function equalObject(members: readonly (readonly [key: string, isEqual: Equal])[]): Equal {
+  return (value, budget) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    const isSame = ([key, isEqual]: readonly [string, Equal]): boolean =>
+      --budget.left >= 0 && Object.hasOwn(value, key) && isEqual(Reflect.get(value, key), budget)
+    return members.every(isSame) && members.length === countMembers(value, budget)
+  }
+}
+
+/** There is no way to stop half way: one object is listed at most once for an event, and the budget pays for it after. */
 function countMembers(value: object, budget: Budget): number {
+  const known = budget.counts?.get(value)
+  if (known !== undefined) return known
   const { length } = Object.keys(value)
   budget.left -= length * STEPS_PER_MEMBER
+  if (length > MEMBERS_COUNTED_ANEW) (budget.counts ??= new WeakMap()).set(value, length)
   return length
 }

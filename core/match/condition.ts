@@ -1,5 +1,6 @@
 import { FILTER_DEPTH_MAX } from '../limits.ts'
 import {
+  chargeText,
   type Check,
   containing,
   equalTo,
@@ -63,6 +64,7 @@ function compileArray(source: readonly unknown[], place: Place): Check {
   return (value, budget) => {
     if (!Array.isArray(value)) return path
     const isMet = (item: Check) =>
+      --budget.left >= 0 &&
       hasElement(value, (element) => item(element, budget) === undefined, budget)
     return items.every(isMet) ? undefined : path
   }
@@ -136,13 +138,12 @@ function compileOrder(operand: unknown, place: Place, holds: Ordered): Operator 
     return seesArray(reject(place, 'must be a number or a text'))
   }
   const path = pathOf(place)
-  const compare = (value: string | number) => holds(value, operand)
-  const check: Check = (value) =>
-    (typeof value === 'number' || typeof value === 'string') &&
-    typeof value === typeof operand &&
-    compare(value)
-      ? undefined
-      : path
+  const check: Check = (value, budget) => {
+    if (typeof value !== 'number' && typeof value !== 'string') return path
+    if (typeof value !== typeof operand) return path
+    if (typeof operand === 'string') chargeText(budget, operand.length)
+    return holds(value, operand) ? undefined : path
+  }
   return { check: compileOperand(operand, place, () => check), isWhole: false }
 }
 
@@ -153,8 +154,20 @@ function compileIn(operand: unknown, place: Place): Check {
     return reject(place, 'must be a text, number, boolean or null, or an array of these')
   }
   const accepted = new Set<unknown>(operand)
-  const check: Check = (value) => (accepted.has(value) ? undefined : path)
+  const lengthMax = operand.reduce<number>(longerOf, 0)
+  const check: Check = (value, budget) => {
+    // A text is hashed to be looked up, however long it is.
+    if (typeof value === 'string') {
+      if (value.length > lengthMax) return path
+      chargeText(budget, value.length)
+    }
+    return accepted.has(value) ? undefined : path
+  }
   return compileOperand(operand, place, () => onElements(check, path))
+}
+
+function longerOf(length: number, item: unknown): number {
+  return typeof item === 'string' ? Math.max(length, item.length) : length
 }
 
 function compileText(
@@ -168,9 +181,11 @@ function compileText(
     return seesArray(reject(place, 'must be a text or an array of texts'))
   }
   const path = pathOf(place)
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
   const check: Check = (value, budget) => {
     if (typeof value !== 'string') return path
     budget.left -= texts.length
+    chargeText(budget, length)
     return texts.some((part) => holds(value, part)) ? undefined : path
   }
   return { check: compileOperand(operand, place, () => check), isWhole: false }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-import { FILTER_BYTES_MAX } from '../limits.ts'
+import { FILTER_BYTES_MAX, MATCH_STEPS_MAX } from '../limits.ts'
 import type { Budget, Check } from './check.ts'
 import { compileCondition, type ConditionFault, isStorable } from './condition.ts'
 import { objectOf } from './payload.ts'
 
-/** What a filter looks at. `payload` is called at most once, and only by a filter with a `body`. */
+/** What filters look at. `payload` is called at most once, and only by a filter with a `body`. */
 export interface Matchable {
   eventType: string | null
   /** Names in lower case. */
@@ -14,13 +14,20 @@ export interface Matchable {
   payload: () => unknown
 }
 
-type FilterPart = 'eventTypes' | 'headers' | 'query' | 'body'
+type ReadPart = 'headers' | 'query' | 'body'
+type FilterPart = 'eventTypes' | ReadPart
 
 /** `path` is where in the filter the first condition failed, such as `body.data.amount.$gt`. */
 export type Match = { matched: true } | { matched: false; failedPart: FilterPart; path: string }
 
+interface EventTypes {
+  accepts: (eventType: string | null) => boolean
+  /** Patterns that are tried one by one. */
+  prefixes: number
+}
+
 export interface CompiledFilter {
-  eventTypes: ((eventType: string | null) => boolean) | undefined
+  eventTypes: EventTypes | undefined
   headers: Check | undefined
   query: Check | undefined
   body: Check | undefined
@@ -28,8 +35,7 @@ export interface CompiledFilter {
 
 const EVENT_TYPES_MAX = 200
 const EVENT_TYPE_LENGTH_MAX = 255
-/** Some 50 ms of matching, at worst 100: far past any honest filter, short enough not to stall the other sources. */
-const STEPS_MAX = 1_000_000
+const PATH_LENGTH_MAX = 255
 const MATCHED: Match = { matched: true }
 
 const eventType = z
@@ -57,7 +63,22 @@ export const Filter = z
 
 export type Filter = z.infer<typeof Filter>
 
-/** Compiles a parsed filter once for many events. A condition that `Filter` would have refused holds for nothing. */
+/** A filter as the database has it, which `Filter` took when it was saved: its conditions are not looked at again. */
+export function storedFilter(value: unknown): Filter {
+  return StoredFilter.parse(value)
+}
+
+const StoredFilter = z.object({
+  eventTypes: z.array(z.string()).optional(),
+  headers: z.unknown().optional(),
+  query: z.unknown().optional(),
+  body: z.unknown().optional(),
+})
+
+/**
+ * Compiles a filter that `Filter` has taken, or that is stored, once for many events. A condition that `Filter` would
+ * have refused holds for nothing.
+ */
 export function compileFilter(filter: Filter): CompiledFilter {
   return {
     eventTypes: filter.eventTypes === undefined ? undefined : compileEventTypes(filter.eventTypes),
@@ -67,61 +88,116 @@ export function compileFilter(filter: Filter): CompiledFilter {
   }
 }
 
-/** Whether the event passes, or the first part that excludes it; the body comes last, because it has to be parsed. */
+/** Whether the event passes one filter, or the first part that excludes it. */
 export function matchFilter(filter: CompiledFilter, event: Matchable): Match {
-  if (filter.eventTypes?.(event.eventType) === false) {
-    return { matched: false, failedPart: 'eventTypes', path: 'eventTypes' }
+  return new Matcher(event, MATCH_STEPS_MAX).match(filter, MATCH_STEPS_MAX)
+}
+
+/**
+ * Matches one event with all filters of its source within one budget. Each may take the same share of it; those for
+ * which that is too little share what the others left. So a costly filter takes nothing from the others, and has nearly
+ * all where they are cheap.
+ */
+export function matchFilters(filters: readonly CompiledFilter[], event: Matchable): Match[] {
+  const matcher = new Matcher(event, MATCH_STEPS_MAX)
+  const share = Math.trunc(MATCH_STEPS_MAX / filters.length)
+  const spent: number[] = []
+  const matches = filters.map((filter, at) => {
+    const match = matcher.match(filter, share)
+    if (matcher.isSpent) spent.push(at)
+    return match
+  })
+  for (const [n, at] of spent.entries()) {
+    const filter = filters[at]
+    const rest = Math.trunc(matcher.left / (spent.length - n))
+    if (filter !== undefined && rest > share) matches[at] = matcher.match(filter, rest)
   }
-  const budget: Budget = { left: STEPS_MAX }
-  return (
-    runPart(filter, 'headers', () => event.headers, budget) ??
-    runPart(filter, 'query', () => objectOf(event.query), budget) ??
-    runPart(filter, 'body', event.payload, budget) ??
-    MATCHED
-  )
+  return matches
 }
 
-/** The mismatch of one part; undefined when the part is absent or matches. */
-function runPart(
-  filter: CompiledFilter,
-  name: 'headers' | 'query' | 'body',
-  read: () => unknown,
-  budget: Budget,
-): Match | undefined {
-  const check = filter[name]
-  if (check === undefined) return undefined
-  const failed = check(read(), budget)
-  if (budget.left < 0) return { matched: false, failedPart: name, path: name }
-  return failed === undefined ? undefined : { matched: false, failedPart: name, path: failed }
+class Matcher {
+  readonly #event: Matchable
+  readonly #budget: Budget = { left: 0 }
+  #query: unknown
+  #payload: { value: unknown } | undefined
+  left: number
+
+  constructor(event: Matchable, left: number) {
+    this.#event = event
+    this.left = left
+  }
+
+  /** The last filter took more than it was given. */
+  get isSpent(): boolean {
+    return this.#budget.left < 0
+  }
+
+  match({ eventTypes, headers, query, body }: CompiledFilter, share: number): Match {
+    this.#budget.left = share - (eventTypes?.prefixes ?? 0)
+    const match =
+      eventTypes?.accepts(this.#event.eventType) === false
+        ? failedAt('eventTypes')
+        : (this.#run('headers', headers) ??
+          this.#run('query', query) ??
+          // Last, because it has to be parsed.
+          this.#run('body', body) ??
+          MATCHED)
+    this.left -= share - this.#budget.left
+    return match
+  }
+
+  /** The mismatch of one part; undefined when the part is absent or matches. */
+  #run(name: ReadPart, check: Check | undefined): Match | undefined {
+    if (check === undefined) return undefined
+    const failed = this.isSpent ? undefined : check(this.#read(name), this.#budget)
+    if (this.isSpent) return failedAt(name)
+    if (failed === undefined) return undefined
+    return { matched: false, failedPart: name, path: shortened(failed) }
+  }
+
+  #read(name: ReadPart): unknown {
+    if (name === 'headers') return this.#event.headers
+    if (name === 'query') return (this.#query ??= objectOf(this.#event.query))
+    return (this.#payload ??= { value: this.#event.payload() }).value
+  }
 }
 
-function compileEventTypes(patterns: readonly string[]): (eventType: string | null) => boolean {
+/** It is stored with each event that does not pass; a member's name may be as long as a filter. */
+function shortened(path: string): string {
+  return path.length <= PATH_LENGTH_MAX ? path : path.slice(0, PATH_LENGTH_MAX).toWellFormed()
+}
+
+function failedAt(part: FilterPart): Match {
+  return { matched: false, failedPart: part, path: part }
+}
+
+function compileEventTypes(patterns: readonly string[]): EventTypes {
   const exact = new Set(patterns.filter((pattern) => !pattern.endsWith('*')))
   const prefixes = patterns
     .filter((pattern) => pattern.endsWith('*'))
     .map((pattern) => pattern.slice(0, -1))
   // A lone * takes everything, an event without a type included.
   const takesAll = prefixes.includes('')
-  return (type) =>
-    takesAll ||
-    (type !== null && (exact.has(type) || prefixes.some((prefix) => type.startsWith(prefix))))
+  return {
+    accepts: (type) =>
+      takesAll ||
+      (type !== null && (exact.has(type) || prefixes.some((prefix) => type.startsWith(prefix)))),
+    prefixes: prefixes.length,
+  }
 }
 
-function compilePart(name: 'headers' | 'query' | 'body', source: unknown): Check | undefined {
+function compilePart(name: ReadPart, source: unknown): Check | undefined {
   return source === undefined ? undefined : readPart(name, source).check
 }
 
 /** One reading of the grammar serves validation and matching, so that they cannot drift apart. */
-function readPart(
-  name: 'headers' | 'query' | 'body',
-  source: unknown,
-): { check: Check; faults: ConditionFault[] } {
+function readPart(name: ReadPart, source: unknown): { check: Check; faults: ConditionFault[] } {
   const faults: ConditionFault[] = []
   const place = { path: [name], depth: 1, isHeaders: name === 'headers', faults }
   return { check: compileCondition(source, place), faults }
 }
 
-function part(name: 'headers' | 'query' | 'body'): z.ZodUnknown {
+function part(name: ReadPart): z.ZodUnknown {
   return z.unknown().superRefine((source, context) => {
     const isObject = typeof source === 'object' && source !== null && !Array.isArray(source)
     if (name !== 'body' && !isObject) {

@@ -17,6 +17,7 @@ import { lockDeliveries } from '../../core/db/deliveries/delivery-locks.ts'
 import type { EventSummary } from '../../core/db/events/events.ts'
 import { insertReplay, readReplayable, type ReplayDelivery } from '../../core/db/events/replays.ts'
 import type { Operation, Progress } from '../../core/db/operations/operations.ts'
+import { giveWay } from '../../core/loop/turn.ts'
 import type { Standing } from '../../core/plans/standing.ts'
 import { countsOf } from './reasons.ts'
 
@@ -121,6 +122,7 @@ async function outcomesOf(
       outcomes.push({ refusal: refusal ?? 'past_retention' })
       continue
     }
+    await giveWay()
     const deliveries = deliveriesFor(event, ways, { plan, now })
     made += deliveries.length
     outcomes.push({ deliveries })

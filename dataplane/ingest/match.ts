@@ -1,4 +1,4 @@
-import { matchFilter, type Matchable } from '../../core/match/filter.ts'
+import { matchFilters, type Match, type Matchable } from '../../core/match/filter.ts'
 import type { IngestConnection, IngestSource } from './sources.ts'
 
 /** Where an event goes, and why not elsewhere. */
@@ -16,14 +16,16 @@ export function route(source: IngestSource, event: Matchable): Routing {
   if (source.connections.length === 0) return UNMATCHED
   const connections: IngestConnection[] = []
   const excluded: object[] = []
+  const matches = source.filters.length === 0 ? [] : matchFilters(source.filters, event)
   let active = 0
+  let filtered = 0
   for (const connection of source.connections) {
     if (!connection.isEnabled) {
       excluded.push({ connectionId: connection.id, outcome: 'disabled' })
       continue
     }
     active++
-    const match = connection.filter && matchFilter(connection.filter, event)
+    const match: Match | undefined = connection.filter && matches[filtered++]
     if (match === undefined || match.matched) connections.push(connection)
     else {
       const { failedPart, path } = match

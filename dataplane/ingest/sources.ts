@@ -4,7 +4,7 @@ import type { Db } from '../../core/db/db.ts'
 import { findIngestSource, type IngestSourceRow } from '../../core/db/events/ingest-sources.ts'
 import type { Quota } from '../../core/db/events/store-capped-events.ts'
 import { RetryPolicy } from '../../core/delivery/retry.ts'
-import { compileFilter, Filter, type CompiledFilter } from '../../core/match/filter.ts'
+import type { CompiledFilter } from '../../core/match/filter.ts'
 import { compileSelector, type CompiledSelector } from '../../core/match/selector.ts'
 import { isPaced, type Plans } from '../../core/plans/plans.ts'
 import { hardCapOf, standingAt, type Standing } from '../../core/plans/standing.ts'
@@ -16,6 +16,7 @@ import { VerifierConfig } from '../../core/verify/config.ts'
 import { handshakeKind, type HandshakeSecrets } from '../../core/verify/handshake.ts'
 import { compileVerifier, type CompiledVerifier } from '../../core/verify/verify.ts'
 import { IngestResponse } from './answer.ts'
+import { CompiledFilters } from './compiled-filters.ts'
 
 /** Sources kept compiled in one process, and unknown masks remembered. The least used give way. */
 const SOURCES_MAX = 50_000
@@ -63,6 +64,8 @@ export interface IngestSource {
   /** Until then the plan is what it is now. */
   holdsUntilMs: number
   connections: readonly IngestConnection[]
+  /** Of the enabled connections that have one, in their order. */
+  filters: readonly CompiledFilter[]
 }
 
 export interface SourcesDeps {
@@ -82,12 +85,14 @@ export class Sources {
   readonly #loading = new Map<string, Promise<IngestSource | undefined>>()
   readonly #unknown = new Map<string, number>()
   readonly #again = new Set<string>()
+  readonly #filters: CompiledFilters
   #isLoadingAgain = false
   /** Counts what was forgotten: a load that began before may hold the old state and is not kept. */
   #generation = 0
 
   constructor(deps: SourcesDeps) {
     this.#deps = deps
+    this.#filters = new CompiledFilters(deps.db)
   }
 
   /**
@@ -162,7 +167,9 @@ export class Sources {
         this.#unknown.set(maskId, performance.now() + UNKNOWN_MS)
         return undefined
       }
-      const source = compileSource(row, this.#deps)
+      const filters = await this.#filters.of(row.connections)
+      if (filters === undefined || generation !== this.#generation) continue
+      const source = compileSource(row, filters, this.#deps)
       // A source may be found by a new mask before its change is heard of: its former mask must not stay behind.
       this.#drop(this.#masks.get(source.id))
       if (this.#byMask.size >= SOURCES_MAX) this.#drop(this.#byMask.keys().next().value)
@@ -178,7 +185,11 @@ function uses(source: IngestSource, kind: 'organisation' | 'destination', id: st
   return source.connections.some((connection) => connection.destinationId === id)
 }
 
-function compileSource(row: IngestSourceRow, deps: SourcesDeps): IngestSource {
+function compileSource(
+  row: IngestSourceRow,
+  filters: ReadonlyMap<string, CompiledFilter>,
+  deps: SourcesDeps,
+): IngestSource {
   const secrets = openSourceSecrets(deps.keyring, row.secrets)
   // A verifier that a newer version stored does not parse; it compiles to one that rejects with the reason.
   const config = VerifierConfig.safeParse(row.verifier).data
@@ -218,8 +229,7 @@ function compileSource(row: IngestSourceRow, deps: SourcesDeps): IngestSource {
       id: connection.id,
       destinationId: connection.destinationId,
       isEnabled: connection.isEnabled,
-      filter:
-        connection.filter === null ? undefined : compileFilter(Filter.parse(connection.filter)),
+      filter: filters.get(connection.id),
       partition: partitionOf(
         row.organisationId,
         connection.destinationId,
@@ -227,6 +237,9 @@ function compileSource(row: IngestSourceRow, deps: SourcesDeps): IngestSource {
       ),
       maxAttempts: RetryPolicy.parse(connection.retryPolicy).maxAttempts,
     })),
+    filters: row.connections.flatMap(({ id, isEnabled }) =>
+      isEnabled ? (filters.get(id) ?? []) : [],
+    ),
   }
 }
 

@@ -76,6 +76,25 @@ export async function connectionsOf(
   return rows.map(toConnection)
 }
 
+/** Whether the connection is one of its source's already, or one of at most `max`. The source is to be locked before. */
+export async function hasRoomFor(
+  tx: Db,
+  { id, sourceId }: Pick<Connection, 'id' | 'sourceId'>,
+  max: number,
+): Promise<boolean> {
+  const { others, isOne } = await tx
+    .selectFrom('connection')
+    .select((query) => [
+      query.fn.countAll<number>().as('others'),
+      query.fn
+        .coalesce(query.fn<boolean>('bool_or', [query('id', '=', id)]), query.lit(false))
+        .as('isOne'),
+    ])
+    .where('source_id', '=', sourceId)
+    .executeTakeFirstOrThrow()
+  return isOne || others < max
+}
+
 export async function insertConnection(db: Db, connection: Connection): Promise<void> {
   await db.insertInto('connection').values(toRow(connection)).execute()
 }

@@ -44,7 +44,11 @@ export async function findIngestSource(db: Db, maskId: string) {
           .select([
             'connection.id',
             'connection.is_enabled as isEnabled',
-            'connection.filter',
+            sql<
+              string | null
+            >`case when connection.filter is not null then connection.xmin::text end`.as(
+              'filterVersion',
+            ),
             'connection.destination_id as destinationId',
             'destination.retry_policy as retryPolicy',
           ])
@@ -54,6 +58,17 @@ export async function findIngestSource(db: Db, maskId: string) {
     ])
     .where('source.mask_id', '=', maskId)
     .executeTakeFirst()
+}
+
+/** The filters of connections as JSON text, each with the version of its row. */
+export async function connectionFilters(
+  db: Db,
+  ids: readonly string[],
+): Promise<{ id: string; version: string; filter: string | null }[]> {
+  const { rows } = await sql<{ id: string; version: string; filter: string | null }>`
+    select id, xmin::text as version, filter::text as filter
+    from connection where id = any(${uuidArray(ids)}::uuid[])`.execute(db)
+  return rows
 }
 
 /** When each source last took an event and last answered a handshake, in milliseconds since the epoch. */
