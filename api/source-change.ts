@@ -12,8 +12,10 @@ import {
 } from '../core/secrets/source-secrets.ts'
 import { VerifierConfig } from '../core/verify/config.ts'
 import { sameBytes, sha256 } from '../core/verify/encoding.ts'
+import { faultsOf } from '../core/verify/faults.ts'
 import { presetOf } from '../core/verify/presets.ts'
 import { splitSecrets, type VerifierSecrets } from '../core/verify/secrets.ts'
+import { badRequest } from './failure.ts'
 import type { SourceChanges } from './shapes/source.ts'
 
 /** The end of a shorter secret would be too much of it. */
@@ -35,7 +37,8 @@ export function newSource(
     secretHint: null,
     previousSecretExpiresAt: null,
     rotationId: null,
-    eventTypeField: null,
+    // A key that is wrong loses events, a type that is wrong does not: the preset's keys are suggestions only.
+    eventTypeField: preset?.eventTypeField ?? null,
     idempotencyKeys: [],
     // What a provider sends with and wants to hear is part of its preset.
     allowedMethods: [...(preset?.allowedMethods ?? ['POST'])],
@@ -59,7 +62,7 @@ export function changeSource<S extends Source>(
   if (before.kind === 'email' && (changes.verifier?.type ?? 'none') !== 'none') {
     refuseField(`${part}.verifier`, 'Email is not signed: a source of kind "email" has no verifier')
   }
-  const verified = changedVerifier(keyring, before, changes)
+  const verified = changedVerifier(keyring, before, changes, part)
   return {
     ...before,
     ...verified,
@@ -115,6 +118,7 @@ function changedVerifier(
   keyring: Keyring,
   before: Source,
   { verifier: change, handshake }: SourceChanges,
+  part: string,
 ): VerifierColumns {
   const held = openSourceSecrets(keyring, before.secrets)
   const stored = VerifierConfig.parse(before.verifier)
@@ -128,6 +132,7 @@ function changedVerifier(
   const next: SourceSecrets = kept ? { ...held } : { ...secrets }
   if (verifyToken === undefined) delete next.verifyToken
   else next.verifyToken = verifyToken
+  if (change !== undefined) refuseUnusable(config, next, `${part}.verifier`)
   const handshakeKind = presetOf(config)?.handshake
   return {
     verifier: z.record(z.string(), z.unknown()).parse(config),
@@ -137,6 +142,19 @@ function changedVerifier(
     rotationId: kept ? before.rotationId : null,
     handshake: handshakeKind === undefined ? null : { kind: handshakeKind },
   }
+}
+
+/** Refuses what could never accept a request, each member by its path. */
+function refuseUnusable(
+  config: VerifierConfig,
+  { current, members }: SourceSecrets,
+  part: string,
+): void {
+  const faults = faultsOf(config, { current, members })
+  if (faults.length === 0) return
+  throw badRequest(
+    faults.map(({ path, message }) => ({ path: [part, ...path].join('.'), message })),
+  )
 }
 
 function holdsSecret({ current, members }: VerifierSecrets): boolean {

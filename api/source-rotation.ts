@@ -4,8 +4,8 @@ import { newId } from '../core/ids.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import { openSourceSecrets, sealSourceSecrets } from '../core/secrets/source-secrets.ts'
 import { acceptsSecret, VerifierConfig } from '../core/verify/config.ts'
+import { faultsOf } from '../core/verify/faults.ts'
 import { newSecret } from '../core/verify/new-secret.ts'
-import { compileVerifier } from '../core/verify/verify.ts'
 import { hintOf } from './source-change.ts'
 
 /** When the previous secret stops verifying; undefined when it does not verify any more, or there is none. */
@@ -64,8 +64,8 @@ export function revertSecret<S extends Source>(keyring: Keyring, before: S, now:
 function usableSecret(config: VerifierConfig, given: string | undefined): string {
   const secret = given ?? newSecret(config)
   if (secret === undefined) refuseField('body.secret', 'Required: only the provider can make it')
-  const { fault } = compileVerifier(config, { current: secret })
-  if (fault !== undefined) refuseField('body.secret', fault)
+  const [fault] = faultsOf(config, { current: secret })
+  if (fault !== undefined) refuseField('body.secret', fault.message)
   return secret
 }
 

@@ -32,6 +32,7 @@ export async function timelineOf(deps: Deps, event: Event): Promise<Shown> {
   const verdict = explain({
     status: event.status,
     rejectionReason: event.rejectionReason,
+    rejectionDetail: event.rejectionDetail,
     verifiedWith: event.verifiedWith,
     sourceName: source?.name ?? encodeId('src', event.sourceId),
     createdAtMs: timeOfId(event.id),

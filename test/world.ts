@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
-import { pino } from 'pino'
+import { pino, type Logger } from 'pino'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
 
@@ -77,12 +77,14 @@ export interface WorldOptions {
   connectionsPerSource?: number
   allowCidrs?: readonly string[]
   ingestUrl?: string
+  /** Where the lines of the log go; nowhere unless told. */
+  log?: Logger
 }
 
 /** Names are TypeIDs as clients see them. Disposing of a world drops its database. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const stack = new AsyncDisposableStack()
-  const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
+  const log = options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
   const databaseUrl = await cloneDatabase(stack)
   const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'requests' })
   const db = stack.use(openDb(pool))

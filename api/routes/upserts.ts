@@ -181,14 +181,13 @@ async function upsertProject(call: ByName<typeof ProjectUpsert>): Promise<Upsert
 /** What a source gets for a member that is left out; a preset chooses the others. */
 const SOURCE_DEFAULTS = {
   verifier: null,
-  eventTypeField: null,
   idempotencyKeys: null,
   maxPayloadSizeKb: null,
   metadata: null,
 } satisfies Record<
   Exclude<
     keyof SourceChanges,
-    'name' | 'isEnabled' | 'handshake' | 'allowedMethods' | 'ingestResponse'
+    'name' | 'isEnabled' | 'handshake' | 'eventTypeField' | 'allowedMethods' | 'ingestResponse'
   >,
   null
 >
@@ -212,8 +211,12 @@ async function upsertSource(call: ByName<typeof SourceUpsert>): Promise<Upserted
     },
     declare(before, now) {
       if (kind !== undefined && kind !== before.kind) refuseField('body.kind', 'Cannot be changed')
-      const { allowedMethods, ingestResponse } = newSource(before, body.verifier, now)
-      const base = { ...before, allowedMethods, ingestResponse }
+      const { eventTypeField, allowedMethods, ingestResponse } = newSource(
+        before,
+        body.verifier,
+        now,
+      )
+      const base = { ...before, eventTypeField, allowedMethods, ingestResponse }
       const changes = { ...SOURCE_DEFAULTS, ...body }
       return changeSource(deps.keyring, base, changes, { part: 'body', now })
     },

@@ -61,6 +61,8 @@ const Diagnosis = z
   .object({
     valid: z.boolean(),
     reason: z.enum(REJECTION_REASONS).nullable(),
+    /** What is wrong with the verifier. */
+    detail: z.string().nullable(),
     verifiedWith: z.string(),
     secret: z.enum(['current', 'previous']).nullable(),
   })
@@ -73,7 +75,8 @@ export const VERIFICATION_ROUTES = [
     operationId: 'listVerifierPresets',
     tag: 'Sources',
     summary: 'List the providers whose webhooks are known by name',
-    description: '`needs` are the members that the short form `{ preset, ... }` must still give.',
+    description:
+      '`needs` are the members that the short form `{ preset, ... }` must still give, those of `handshake` at the source. `eventTypeField` is that of a source made with the preset which names no other; `idempotencyKeys` are suggestions, and only there where each event of the provider has one of its own.',
     permission: 'any_key',
     scope: 'reach',
     params: {},
@@ -95,7 +98,8 @@ export const VERIFICATION_ROUTES = [
     operationId: 'testSignature',
     tag: 'Sources',
     summary: 'Tell whether a request would be accepted, and if not, why',
-    description: 'Runs what ingest runs, at `now` if it is given. Nothing is stored.',
+    description:
+      'Runs what ingest runs, at `now` if it is given. Nothing is stored. `detail` says what is wrong with the verifier itself.',
     permission: { resource: 'sources', level: 'write' },
     scope: 'reach',
     params: { id: 'src' },
@@ -123,6 +127,7 @@ export const VERIFICATION_ROUTES = [
         body: {
           valid: verdict.kind === 'valid',
           reason: verdict.kind === 'rejected' ? verdict.reason : null,
+          detail: verdict.kind === 'rejected' ? (verdict.detail ?? null) : null,
           verifiedWith: compiled.verifiedWith,
           secret: verdict.kind === 'valid' ? verdict.slot : null,
         },

@@ -217,6 +217,7 @@ interface EventTable {
   event_type: string | null
   idempotency_key: string | null
   rejection_reason: string | null
+  rejection_detail: string | null
   verified_with: string
   method: string
   path: string

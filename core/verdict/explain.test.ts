@@ -35,6 +35,7 @@ function event(changes: Partial<ExplainedEvent>): ExplainedEvent {
   return {
     status: 'received',
     rejectionReason: null,
+    rejectionDetail: null,
     verifiedWith: 'github',
     sourceName: 'shop',
     createdAtMs: T,
@@ -63,6 +64,16 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
     'rejected',
     event({ status: 'rejected', rejectionReason: 'signature_mismatch' }),
     'Not accepted: signature mismatch (verifier github). The sender got 401.',
+    'test_signature',
+  ],
+  [
+    'rejected',
+    event({
+      status: 'rejected',
+      rejectionReason: 'verifier_misconfigured',
+      rejectionDetail: 'secret: The verifier has no secret',
+    }),
+    'Not accepted: verifier misconfigured, secret: The verifier has no secret (verifier github). The sender got 401.',
     'test_signature',
   ],
   [

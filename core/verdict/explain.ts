@@ -40,6 +40,8 @@ interface ExplainedConnection {
 export interface ExplainedEvent {
   status: string
   rejectionReason: string | null
+  /** What was wrong with the verifier. */
+  rejectionDetail: string | null
   verifiedWith: string
   sourceName: string
   createdAtMs: number
@@ -138,9 +140,10 @@ function causeOf(delivery: ExplainedDelivery): DeliveryCause {
 
 function rejected(event: ExplainedEvent): Verdict {
   const reason = words(event.rejectionReason ?? 'signature_mismatch')
+  const detail = event.rejectionDetail === null ? '' : `, ${event.rejectionDetail}`
   return {
     cause: 'rejected',
-    sentence: `Not accepted: ${reason} (verifier ${event.verifiedWith}). The sender got 401.`,
+    sentence: `Not accepted: ${reason}${detail} (verifier ${event.verifiedWith}). The sender got 401.`,
     sinceMs: event.createdAtMs,
     nextAtMs: null,
     action: 'test_signature',

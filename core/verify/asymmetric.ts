@@ -6,7 +6,7 @@ import {
 } from 'node:crypto'
 
 import { decodeExact, decodeSecretBase64 } from './encoding.ts'
-import { ConfigFault, type FetchedKey } from './request.ts'
+import { ConfigFault, type FetchedKey, type MemberPath } from './request.ts'
 
 export type PublicKeyAlgorithm = 'ed25519' | 'ecdsa_p256_sha256' | 'rsa_sha256' | 'rsa_sha1'
 
@@ -17,12 +17,23 @@ const RSA_SIGNATURE_BYTES_MIN = 64
 const RSA_SIGNATURE_BYTES_MAX = 1024
 
 /** Reads PEM, base64 SPKI, or a raw Ed25519 key in base64 or hex. Throws a ConfigFault. */
-export function readPublicKey(text: string, algorithm: PublicKeyAlgorithm): KeyObject {
+export function readPublicKey(
+  text: string,
+  algorithm: PublicKeyAlgorithm,
+  path: MemberPath,
+): KeyObject {
   const key = parseKey(text.trim(), algorithm)
   if (key === undefined || !suits(key, algorithm)) {
-    throw new ConfigFault(`A public key is not one for ${algorithm}`)
+    throw new ConfigFault(`Expected ${KEY_FORM[algorithm]}`, path)
   }
   return key
+}
+
+const KEY_FORM: Readonly<Record<PublicKeyAlgorithm, string>> = {
+  ed25519: 'an Ed25519 public key: PEM, base64 SPKI, or its 32 bytes in hex or base64',
+  ecdsa_p256_sha256: 'a public key of the curve P-256: PEM or base64 SPKI',
+  rsa_sha256: 'an RSA public key: PEM or base64 SPKI',
+  rsa_sha1: 'an RSA public key: PEM or base64 SPKI',
 }
 
 function parseKey(text: string, algorithm: PublicKeyAlgorithm): KeyObject | undefined {

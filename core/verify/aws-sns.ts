@@ -8,6 +8,7 @@ import {
   rejected,
   type SignedRequest,
   VALID,
+  withoutKey,
 } from './request.ts'
 import { jsonOf, viewOf, walk } from './view.ts'
 
@@ -47,7 +48,7 @@ export function compileAwsSns({ topicArns }: ConfigOf<'aws_sns'>): Check {
     const keyRequest: KeyRequest = { kind: 'cert', url: `${url.origin}${url.pathname}` }
     const answer = keys(keyRequest)
     if (answer === undefined) return { kind: 'needs_key', request: keyRequest }
-    if (answer.kind === 'failed') return rejected('verifier_misconfigured')
+    if (answer.kind === 'failed') return withoutKey(answer)
     const valid = answer.keys.filter((key: FetchedKey) => isValidAt(key, nowMs))
     const matches = contents(message).some((content) => {
       const data = Buffer.from(content, 'utf8')

@@ -102,7 +102,7 @@ const StandardWebhooks = z.strictObject({
   secret: Secret,
   publicKeys: PublicKeys.optional(),
   headerPrefixes: z.array(Name).min(1).max(4).default(['webhook-', 'svix-']),
-  /** `prefixed`: base64 after `whsec_`, otherwise the text itself. */
+  /** `utf8`: the text itself; `prefixed`: base64 after `whsec_`, otherwise as `utf8`. A `utf8` text in base64 counts decoded too. */
   secretEncoding: z.enum(['base64', 'utf8', 'prefixed']).default('base64'),
   toleranceSeconds: Tolerance,
 })
@@ -309,7 +309,7 @@ export function signsUrl(config: VerifierConfig): boolean {
   return config.url === undefined && contents.some((content) => SIGNS_URL.test(content))
 }
 
-const SIGNS_URL = /\{(?:url|urlUnescaped|path)\}/
+const SIGNS_URL = /\{(?:url|urlUnescaped|iri|path|pathEncoded)\}/
 
 /** Where requests carry the secret itself, to be masked before they are stored. (decisions: Ingest) */
 export function secretCarriers(config: VerifierConfig): Location[] {

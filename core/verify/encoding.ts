@@ -39,11 +39,11 @@ export function decodeSecret(
   encoding: 'utf8' | 'base64' | 'hex' | 'sha1',
 ): Buffer {
   const text = secret?.trim() ?? ''
-  if (text === '') throw new ConfigFault('The verifier has no secret')
+  if (text === '') throw new ConfigFault('The verifier has no secret', ['secret'])
   if (encoding === 'utf8') return Buffer.from(text, 'utf8')
   if (encoding === 'sha1') return createHash('sha1').update(text).digest()
   const bytes = encoding === 'hex' ? decodeExact(text, 'hex') : decodeSecretBase64(text)
-  if (bytes === undefined) throw new ConfigFault(`The secret is not valid ${encoding}`)
+  if (bytes === undefined) throw new ConfigFault(`The secret is not valid ${encoding}`, ['secret'])
   return bytes
 }
 

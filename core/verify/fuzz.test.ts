@@ -132,7 +132,7 @@ describe('no request makes anything throw', () => {
       const kind = handshakeKind(config)
       fc.assert(
         fc.property(request, fc.boolean(), (input, isFound) => {
-          const answer: KeyAnswer = isFound ? FOUND : { kind: 'failed' }
+          const answer: KeyAnswer = isFound ? FOUND : { kind: 'failed', why: 'status 500' }
           const verdict = verify(compiled, input, NOW_MS, () => answer)
           // Nobody guesses a signature.
           expect(OUTCOMES).toContain(verdict.kind === 'rejected' ? verdict.reason : verdict.kind)

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 
 import { snsUrl } from './aws-sns.ts'
+import { BRAINTREE_CHALLENGE, CRC_TOKEN } from './challenges.ts'
 import type { VerifierConfig } from './config.ts'
 import { sameBytes, sha256, toBinary } from './encoding.ts'
 import { presetOf } from './presets.ts'
@@ -111,9 +112,7 @@ function meta({ view, secrets }: Occasion): HandshakeAction | undefined {
   return isRight ? echo(challenge) : text(403, '')
 }
 
-/** This signs what the caller chose with the key of the bodies: only text that can be no body. */
-const CRC_TOKEN = /^[A-Za-z0-9_-]{1,128}$/
-
+/** This signs what the caller chose with the key of the bodies: a body of that form is no event. */
 function crc({ view, secrets }: Occasion): HandshakeAction | undefined {
   const token = queryValue(view, 'crc_token')
   if (!isGet(view) || token === undefined || !CRC_TOKEN.test(token)) return undefined
@@ -132,8 +131,6 @@ function okta({ view, config, secrets }: Occasion): HandshakeAction | undefined 
 }
 
 /** Any longer or freer text would make this sign payloads. */
-const BRAINTREE_CHALLENGE = /^[a-f0-9]{20,32}$/
-
 function braintree({ view, config, secrets }: Occasion): HandshakeAction | undefined {
   const challenge = queryValue(view, 'bt_challenge')
   const publicKey = config.type === 'hmac' ? config.signature.signatureKey : undefined

@@ -20,6 +20,7 @@ function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
   if ([config.content].flat().some((text) => text.includes('{secret}') !== isHash)) {
     throw new ConfigFault(
       '{secret} belongs in the content of the construction "hash", and only there',
+      ['content'],
     )
   }
   const templates = compileTemplates(config)

@@ -18,11 +18,13 @@ import {
   type FetchedKey,
   type KeyLookup,
   type KeyRequest,
+  type MemberPath,
   rejected,
-  type RejectionReason,
   type SignedRequest,
   type Slot,
+  type Step,
   VALID,
+  withoutKey,
 } from './request.ts'
 import { type SecretSlots } from './secrets.ts'
 import { withoutPrefix } from './shared-secret.ts'
@@ -53,8 +55,6 @@ interface Reading {
   slot: Slot | 'none'
 }
 
-type Step = RejectionReason | KeyRequest | undefined
-
 const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
   hasToken,
   tokenParses,
@@ -69,7 +69,12 @@ const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
 export function compileJwt(config: JwtConfig, slots: SecretSlots): Check {
   const usesSecret = config.keySource.kind === 'secret'
   if (config.algorithms.some((algorithm) => algorithm.startsWith('HS') !== usesSecret)) {
-    throw new ConfigFault('HS algorithms go with a secret, the others with public keys')
+    throw new ConfigFault('HS algorithms go with a secret, the others with public keys', [
+      'algorithms',
+    ])
+  }
+  if (config.keySource.kind === 'plaid' && !config.algorithms.includes('ES256')) {
+    throw new ConfigFault('Plaid signs with ES256', ['algorithms'])
   }
   requireAccount(config)
   const secrets = usesSecret ? decodedSlots(slots, 'utf8') : []
@@ -83,8 +88,7 @@ export function compileJwt(config: JwtConfig, slots: SecretSlots): Check {
     const reading = readingOf(request, nowMs, keys)
     for (const check of CHECKS) {
       const step = check(scheme, reading)
-      if (typeof step === 'string') return rejected(step)
-      if (step !== undefined) return { kind: 'needs_key', request: step }
+      if (step !== undefined) return typeof step === 'string' ? rejected(step) : step
     }
     return VALID[reading.slot]
   }
@@ -111,11 +115,14 @@ function requireAccount({ keySource, issuer, audience, claims }: JwtConfig): voi
   const { hostname } = new URL(keySource.url)
   const isGoogle = hostname === 'googleapis.com' || hostname.endsWith('.googleapis.com')
   const isEntra = /(?:^|\.)(?:microsoftonline\.(?:com|us)|windows\.net)$/.test(hostname)
-  if (isGoogle && (audience === undefined || claims?.['email'] === undefined)) {
-    throw new ConfigFault('Keys of Google need audience and claims.email')
-  }
-  if (isEntra && (audience === undefined || issuer === undefined)) {
-    throw new ConfigFault('Keys of Entra ID need issuer and audience')
+  const members: [MemberPath, value: unknown, isNeeded: boolean][] = [
+    [['audience'], audience, isGoogle || isEntra],
+    [['claims', 'email'], claims?.['email'], isGoogle],
+    [['issuer'], issuer, isEntra],
+  ]
+  for (const [path, value, isNeeded] of members) {
+    if (!isNeeded || value !== undefined) continue
+    throw new ConfigFault(`Required with the keys of ${hostname}`, path)
   }
 }
 
@@ -227,18 +234,15 @@ function own(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
 
-type FindKeys = (reading: Reading) => FetchedKey[] | RejectionReason | KeyRequest
+type FindKeys = (reading: Reading) => FetchedKey[] | Exclude<Step, undefined>
 
-function keyFinder({ keySource }: JwtConfig, slots: SecretSlots): FindKeys {
+function keyFinder({ keySource, algorithms }: JwtConfig, slots: SecretSlots): FindKeys {
   switch (keySource.kind) {
     case 'secret':
       return () => 'signature_mismatch'
     case 'inline': {
-      const keys = keySource.keys.map((key) => readJwk(key))
-      if (keys.some((key) => key === undefined))
-        throw new ConfigFault('A key of keySource is unusable')
-      const usable = keys.filter((key) => key !== undefined)
-      return ({ kid }) => named(usable, kid)
+      const keys = keySource.keys.map((jwk, index) => inlineKey(jwk, index, algorithms))
+      return ({ kid }) => named(keys, kid)
     }
     case 'jwks':
       return (reading) => {
@@ -259,8 +263,8 @@ function keyFinder({ keySource }: JwtConfig, slots: SecretSlots): FindKeys {
 
 function fetched(request: KeyRequest, { keys, kid, nowMs }: Reading): ReturnType<FindKeys> {
   const answer = keys(request)
-  if (answer === undefined) return request
-  if (answer.kind === 'failed') return 'verifier_misconfigured'
+  if (answer === undefined) return { kind: 'needs_key', request }
+  if (answer.kind === 'failed') return withoutKey(answer)
   return named(answer.keys, kid).filter((key) => isValidAt(key, nowMs))
 }
 
@@ -271,6 +275,19 @@ function named(keys: readonly FetchedKey[], kid: string | undefined): FetchedKey
 }
 
 const UNNAMED_KEYS_MAX = 10
+
+function inlineKey(
+  jwk: Readonly<Record<string, unknown>>,
+  index: number,
+  algorithms: readonly Algorithm[],
+): FetchedKey {
+  const path = ['keySource', 'keys', index]
+  const key = readJwk(jwk)
+  if (key === undefined) throw new ConfigFault('Expected a public key as a JWK', path)
+  const isForSigning = jwk['use'] === undefined || jwk['use'] === 'sig'
+  if (isForSigning && algorithms.some((algorithm) => suits(key, algorithm))) return key
+  throw new ConfigFault(`Expected a key that verifies ${algorithms.join(' or ')}`, path)
+}
 
 /** Undefined when it is not a public key that Node can use. */
 export function readJwk(jwk: Readonly<Record<string, unknown>>): FetchedKey | undefined {
@@ -306,18 +323,22 @@ const PSS = {
   saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
 }
 
+/** Whether a key is of the kind and curve that an algorithm uses, and not for another algorithm. */
+function suits({ key, alg }: FetchedKey, algorithm: Algorithm): boolean {
+  if (alg !== undefined && alg !== algorithm) return false
+  if (algorithm.startsWith('ES')) {
+    return key.asymmetricKeyDetails?.namedCurve === CURVE[algorithm]
+  }
+  return key.asymmetricKeyType === (algorithm === 'EdDSA' ? 'ed25519' : 'rsa')
+}
+
 function keyMatches(fetchedKey: FetchedKey, { alg, signed, signature }: Reading): boolean {
+  if (!suits(fetchedKey, alg)) return false
   const { key } = fetchedKey
-  if (fetchedKey.alg !== undefined && fetchedKey.alg !== alg) return false
   const data = Buffer.from(signed, 'latin1')
   const digest = DIGEST[alg] ?? null
   if (alg.startsWith('ES')) {
-    if (key.asymmetricKeyDetails?.namedCurve !== CURVE[alg]) return false
     return verifySignature(digest, data, { key, dsaEncoding: 'ieee-p1363' }, signature)
   }
-  if (alg === 'EdDSA') {
-    return key.asymmetricKeyType === 'ed25519' && verifySignature(null, data, key, signature)
-  }
-  if (key.asymmetricKeyType !== 'rsa') return false
   return verifySignature(digest, data, alg.startsWith('PS') ? { key, ...PSS } : key, signature)
 }

@@ -92,6 +92,11 @@ function rejected(reason: string): object {
   return { kind: 'rejected', reason }
 }
 
+function misconfigured(cause: string): object {
+  const detail = `Cannot get https://keys.test/jwks: ${cause}`
+  return { kind: 'rejected', reason: 'verifier_misconfigured', detail }
+}
+
 function token(alg: string, kid: string, claims: object): string {
   const text = `${tokenPart({ alg, kid })}.${tokenPart(claims)}`
   const key =
@@ -149,21 +154,24 @@ describe('a JWKS', () => {
   })
 
   test('that was never fetched makes the verifier misconfigured, and is not asked for again at once', async () => {
-    expect(await judge(config, tokenRequest('k1'))).toEqual(rejected('verifier_misconfigured'))
-    expect(judge(config, tokenRequest('k1'), NOW_MS + 1)).toEqual(
-      rejected('verifier_misconfigured'),
-    )
+    const verdict = misconfigured('status 404')
+    expect(await judge(config, tokenRequest('k1'))).toEqual(verdict)
+    expect(judge(config, tokenRequest('k1'), NOW_MS + 1)).toEqual(verdict)
     expect(hits).toHaveLength(1)
   })
 
-  test.each<[string, ReturnType<Reply>]>([
-    ['a redirect', { status: 302, text: '', headers: { location: 'https://keys.test/other' } }],
-    ['more than 64 KiB', { text: `{"keys":[]}${' '.repeat(64 * 1024)}` }],
-    ['no JSON', { text: '<html>' }],
-    ['another JSON', { text: '[]' }],
-  ])('of %s is refused', async (_why, answer) => {
+  test.each<[string, string, ReturnType<Reply>]>([
+    [
+      'a redirect',
+      'status 302',
+      { status: 302, text: '', headers: { location: 'https://keys.test/other' } },
+    ],
+    ['more than 64 KiB', 'more than 64 KiB', { text: `{"keys":[]}${' '.repeat(64 * 1024)}` }],
+    ['no JSON', 'the answer holds no keys', { text: '<html>' }],
+    ['another JSON', 'the answer holds no keys', { text: '[]' }],
+  ])('of %s is refused, and the verdict says so', async (_what, cause, answer) => {
     reply = () => answer
-    expect(await judge(config, tokenRequest('k1'))).toEqual(rejected('verifier_misconfigured'))
+    expect(await judge(config, tokenRequest('k1'))).toEqual(misconfigured(cause))
     expect(hits).toHaveLength(1)
   })
 
@@ -171,7 +179,7 @@ describe('a JWKS', () => {
     reply = () => 'hang'
     const late = sleep(3_000, 'late', { ref: false })
     const verdict = await Promise.race([judge(config, tokenRequest('k1')), late])
-    expect(verdict).toEqual(rejected('verifier_misconfigured'))
+    expect(verdict).toEqual(misconfigured('no answer within 2 s'))
   })
 
   test('is not asked for by a request that fails before the signature', () => {
@@ -186,6 +194,7 @@ describe('a JWKS', () => {
 test('only https is fetched', async () => {
   expect(await store.fetch({ kind: 'cert', url: 'http://keys.test/cert' }, NOW_MS)).toEqual({
     kind: 'failed',
+    why: 'Cannot get http://keys.test/cert: not https',
   })
   expect(hits).toEqual([])
 })

@@ -3,7 +3,14 @@ import { z } from 'zod'
 
 import { readCertificate } from './asymmetric.ts'
 import { readJwk } from './jwt.ts'
-import type { FetchedKey, KeyAnswer, KeyRequest, SignedRequest, Verdict } from './request.ts'
+import {
+  type FetchedKey,
+  type KeyAnswer,
+  type KeyRequest,
+  rejected,
+  type SignedRequest,
+  type Verdict,
+} from './request.ts'
 import { type CompiledVerifier, verify } from './verify.ts'
 
 /** (spec: verifiers, section 2) */
@@ -27,7 +34,6 @@ const FETCHES_AT_ONCE_MAX = 16
 /** Verifiers that need more keys than this for one request do not exist: `all_of` has five members. */
 const KEYS_PER_REQUEST_MAX = 5
 
-const FAILED: KeyAnswer = { kind: 'failed' }
 const NONE: KeyAnswer = { kind: 'found', keys: [] }
 
 interface Entry {
@@ -39,6 +45,8 @@ interface Entry {
 
 interface Failures {
   count: number
+  /** The last one in words. */
+  why: string
   sinceMs: number
 }
 
@@ -69,7 +77,7 @@ async function verifyAfterFetch(
     if (verdict.kind !== 'needs_key') return verdict
     wanted = verdict.request
   }
-  return { kind: 'rejected', reason: 'verifier_misconfigured' }
+  return rejected('verifier_misconfigured', 'The verifier needs too many keys for one request')
 }
 
 /**
@@ -89,8 +97,9 @@ export class KeyStore {
   /** What is known now, or undefined when it must be fetched. */
   peek(wanted: KeyRequest, nowMs: number): KeyAnswer | undefined {
     const entry = this.#entries.get(heldAs(wanted))
-    const isPaused = this.#failuresOf(wanted, nowMs).count >= FAILURES_BEFORE_PAUSE[wanted.kind]
-    if (entry === undefined) return isPaused ? FAILED : undefined
+    const { count, why } = this.#failuresOf(wanted, nowMs)
+    const isPaused = count >= FAILURES_BEFORE_PAUSE[wanted.kind]
+    if (entry === undefined) return isPaused ? { kind: 'failed', why } : undefined
     const isFresh = nowMs - entry.fetchedAtMs < FRESH_MS[wanted.kind]
     const isComplete = holds(entry, wanted) || nowMs - entry.triedAtMs < RETRY_AFTER_MS
     return isPaused || (isFresh && isComplete) ? entry.answer : undefined
@@ -103,7 +112,11 @@ export class KeyStore {
     const name = heldAs(wanted)
     const underway = this.#underway.get(name)
     if (underway !== undefined) return underway
-    if (this.#underway.size >= FETCHES_AT_ONCE_MAX) return this.#entries.get(name)?.answer ?? FAILED
+    if (this.#underway.size >= FETCHES_AT_ONCE_MAX) {
+      return (
+        this.#entries.get(name)?.answer ?? { kind: 'failed', why: 'Too many keys are being got' }
+      )
+    }
     const fetching = this.#fetch(wanted, nowMs).finally(() => this.#underway.delete(name))
     this.#underway.set(name, fetching)
     return fetching
@@ -112,7 +125,7 @@ export class KeyStore {
   #failuresOf(wanted: KeyRequest, nowMs: number): Failures {
     const failures = this.#failures.get(pausedAs(wanted))
     const isRecent = failures !== undefined && nowMs - failures.sinceMs < RETRY_AFTER_MS
-    return isRecent ? failures : { count: 0, sinceMs: nowMs }
+    return isRecent ? failures : { count: 0, why: '', sinceMs: nowMs }
   }
 
   async #fetch(wanted: KeyRequest, nowMs: number): Promise<KeyAnswer> {
@@ -125,9 +138,10 @@ export class KeyStore {
       return answer
     } catch (error) {
       const { count, sinceMs } = this.#failuresOf(wanted, nowMs)
-      keep(this.#failures, pausedAs(wanted), { count: count + 1, sinceMs }, FAILURES_MAX)
+      const why = `Cannot get ${whatOf(wanted)}: ${causeOf(error)}`
+      keep(this.#failures, pausedAs(wanted), { count: count + 1, why, sinceMs }, FAILURES_MAX)
       if (error instanceof NoSuchKey) return NONE
-      return this.#entries.get(name)?.answer ?? FAILED
+      return this.#entries.get(name)?.answer ?? { kind: 'failed', why }
     }
   }
 }
@@ -145,6 +159,25 @@ function holds({ answer }: Entry, wanted: KeyRequest): boolean {
     wanted.kid === undefined ||
     answer.keys.some((key) => key.kid === wanted.kid || key.kid === undefined)
   )
+}
+
+/** For people: never with a secret. */
+function whatOf(wanted: KeyRequest): string {
+  return wanted.kind === 'plaid' ? 'the key of Plaid' : wanted.url.slice(0, CAUSE_LENGTH_MAX)
+}
+
+/** Longest cause that is passed on. Ours. */
+const CAUSE_LENGTH_MAX = 300
+
+/** What an answer held is not repeated: its text is another's. */
+function causeOf(error: unknown): string {
+  if (error instanceof z.ZodError || error instanceof SyntaxError) return 'the answer holds no keys'
+  if (!(error instanceof Error)) return 'unknown'
+  if ('code' in error && String(error.code).startsWith('ERR_OSSL')) {
+    return 'the answer holds no certificate'
+  }
+  if (error.name === 'TimeoutError') return `no answer within ${FETCH_TIMEOUT_MS / 1000} s`
+  return error.message.slice(0, CAUSE_LENGTH_MAX)
 }
 
 /** What one entry of the cache is: a whole JWKS, one certificate, one key of Plaid. */
@@ -210,15 +243,15 @@ async function readPlaidKey(wanted: KeyRequest, dispatcher: Dispatcher): Promise
     const { key } = PlaidKey.parse(JSON.parse(answer.text))
     const isExpired = key['expired_at'] !== undefined && key['expired_at'] !== null
     const read = readJwk(key)
-    if (read === undefined) throw new Error('Cannot read the key of Plaid')
+    if (read === undefined) throw new Error('the answer holds no key')
     return isExpired ? [] : [{ ...read, kid: wanted.kid }]
   }
-  throw new Error('Cannot get the key of Plaid: no secret was accepted')
+  throw new Error('Plaid accepts neither the client id with the secret nor the key id')
 }
 
 async function get(url: string, dispatcher: Dispatcher): Promise<string> {
   const { status, text } = await send(url, dispatcher)
-  if (status !== 200) throw new Error(`Cannot get ${url}: status ${status}`)
+  if (status !== 200) throw new Error(`status ${status}`)
   return text
 }
 
@@ -228,7 +261,7 @@ async function send(
   dispatcher: Dispatcher,
   body?: string,
 ): Promise<{ status: number; text: string }> {
-  if (!url.startsWith('https://')) throw new Error(`Cannot get ${url}: not https`)
+  if (!url.startsWith('https://')) throw new Error('not https')
   const response = await httpRequest(url, {
     dispatcher,
     method: body === undefined ? 'GET' : 'POST',
@@ -243,7 +276,7 @@ async function send(
   let size = 0
   for await (const chunk of response.body as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > RESPONSE_BYTES_MAX) throw new Error(`Cannot get ${url}: more than 64 KiB`)
+    if (size > RESPONSE_BYTES_MAX) throw new Error('more than 64 KiB')
     chunks.push(chunk)
   }
   return { status: response.statusCode, text: Buffer.concat(chunks).toString('utf8') }

@@ -8,7 +8,7 @@ import {
   VerifierConfig,
   verifiedWith,
 } from './config.ts'
-import { expandPreset, listPresets, PRESETS, VerifierInput } from './presets.ts'
+import { expandPreset, handsOverSecret, listPresets, PRESETS, VerifierInput } from './presets.ts'
 import { joinSecrets, secretTexts, splitSecrets } from './secrets.ts'
 import { compileVerifier } from './verify.ts'
 
@@ -59,12 +59,14 @@ test.each(entries.map((entry) => [entry.preset, entry] as const))(
     const config = VerifierInput.parse(filled(name, needs))
     expect(config).toMatchObject({ preset: name, type })
     expect(verifiedWith(config)).toBe(name)
-    expect(acceptsSecret(config)).toBe(needs.includes('secret'))
+    expect(acceptsSecret(config)).toBe(
+      needs.includes('secret') || handsOverSecret(PRESETS.get(name)),
+    )
     expect(bodyAuthenticated(config)).toBe(authenticates)
     expect(VerifierInput.parse(config)).toEqual(config)
     const { config: stored, secrets } = splitSecrets(config)
     expect(VerifierConfig.parse(stored)).toEqual(stored)
-    if (needs.includes('publicKeys')) return
+    if (needs.includes('publicKeys') || !needs.includes('secret')) return
     expect(compileVerifier(stored, { current: secrets.current }).fault).toBeUndefined()
   },
 )

@@ -40,7 +40,7 @@ export function listPresets(): PresetEntry[] {
   return [...PRESETS].map(([name, preset]) => ({
     preset: name,
     type: preset.config.type,
-    needs: [...(takesSecret(preset) ? ['secret'] : []), ...(preset.needs ?? [])],
+    needs: [...(needsSecret(preset) ? ['secret'] : []), ...(preset.needs ?? [])],
     config: preset.config,
     handshake: preset.handshake ?? null,
     ingestResponse: preset.ingestResponse ?? { kind: 'default' },
@@ -107,7 +107,14 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function takesSecret({ config }: Preset): boolean {
+/** Whether the provider hands its secret over by a handshake, so that the source may begin without one. */
+export function handsOverSecret(preset: Preset | undefined): boolean {
+  return preset?.handshake === 'asana' || preset?.handshake === 'notion'
+}
+
+function needsSecret(preset: Preset): boolean {
+  const { config } = preset
+  if (handsOverSecret(preset)) return false
   if (config.type === 'jwt') return config.keySource?.kind !== 'jwks'
   return config.type !== 'public_key' && config.type !== 'aws_sns'
 }

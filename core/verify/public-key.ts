@@ -8,7 +8,7 @@ import {
   signatureMatches,
 } from './asymmetric.ts'
 import type { ConfigOf } from './config.ts'
-import { type Check, ConfigFault, type KeyRequest, type RejectionReason } from './request.ts'
+import { type Check, ConfigFault, type KeyRequest, type Step, withoutKey } from './request.ts'
 import { compileSigned, type Match, type Reading } from './signed.ts'
 import { assemble, compileTemplates, type Content } from './template.ts'
 
@@ -19,7 +19,7 @@ export function compilePublicKey(config: ConfigOf<'public_key'>): Check {
 
 function keyMatcher(config: ConfigOf<'public_key'>): Match {
   if ([config.content].flat().some((text) => text.includes('{secret}'))) {
-    throw new ConfigFault('A public key has no {secret}')
+    throw new ConfigFault('A public key has no {secret}', ['content'])
   }
   const templates = compileTemplates(config)
   const findKeys = keyFinder(config)
@@ -53,15 +53,15 @@ function someKeyMatches(
   )
 }
 
-type Found =
-  | { kind: 'keys'; keys: readonly KeyObject[] }
-  | { kind: 'step'; step: RejectionReason | KeyRequest }
+type Found = { kind: 'keys'; keys: readonly KeyObject[] } | { kind: 'step'; step: Step }
 
 function keyFinder(config: ConfigOf<'public_key'>): (reading: Reading) => Found {
   const { keySource, publicKeys = [] } = config
   if (keySource === undefined) {
-    if (publicKeys.length === 0) throw new ConfigFault('The verifier has no public key')
-    const keys = publicKeys.map((text) => readPublicKey(text, config.algorithm))
+    if (publicKeys.length === 0) throw new ConfigFault('Required', ['publicKeys'])
+    const keys = publicKeys.map((text, index) =>
+      readPublicKey(text, config.algorithm, ['publicKeys', index]),
+    )
     const found: Found = { kind: 'keys', keys }
     return () => found
   }
@@ -74,8 +74,8 @@ function keyFinder(config: ConfigOf<'public_key'>): (reading: Reading) => Found 
     if (url === undefined) return { kind: 'step', step: 'malformed_signature_header' }
     const request: KeyRequest = { kind: 'cert', url }
     const answer = keys(request)
-    if (answer === undefined) return { kind: 'step', step: request }
-    if (answer.kind === 'failed') return { kind: 'step', step: 'verifier_misconfigured' }
+    if (answer === undefined) return { kind: 'step', step: { kind: 'needs_key', request } }
+    if (answer.kind === 'failed') return { kind: 'step', step: withoutKey(answer) }
     const valid = answer.keys.filter((key) => isValidAt(key, nowMs))
     return { kind: 'keys', keys: valid.map(({ key }) => key) }
   }

@@ -53,14 +53,24 @@ export interface FetchedKey {
   validToMs?: number | undefined
 }
 
-export type KeyAnswer = { kind: 'found'; keys: readonly FetchedKey[] } | { kind: 'failed' }
+export type KeyAnswer =
+  | { kind: 'found'; keys: readonly FetchedKey[] }
+  /** `why` is for whoever configured the source. */
+  | { kind: 'failed'; why: string }
 
 /** Undefined: not fetched yet. */
 export type KeyLookup = (request: KeyRequest) => KeyAnswer | undefined
 
+export interface Rejection {
+  kind: 'rejected'
+  reason: RejectionReason
+  /** What is wrong with the configuration: for the owner of the source, never for the sender. */
+  detail?: string
+}
+
 export type Verdict =
   | { kind: 'valid'; slot: Slot | null }
-  | { kind: 'rejected'; reason: RejectionReason }
+  | Rejection
   | { kind: 'needs_key'; request: KeyRequest }
 
 /** What every verifier type compiles to. `slot` is null where no secret takes part. */
@@ -72,17 +82,37 @@ export const VALID: Readonly<Record<Slot | 'none', Verdict>> = {
   none: { kind: 'valid', slot: null },
 }
 
-export function rejected(reason: RejectionReason): Verdict {
-  return { kind: 'rejected', reason }
+export function rejected(reason: RejectionReason, detail?: string): Rejection {
+  return detail === undefined ? { kind: 'rejected', reason } : { kind: 'rejected', reason, detail }
 }
 
-/** A configuration that cannot verify anything. Thrown while compiling; becomes the verdict on every request. */
+/** What one check of a request found: a reason, a whole verdict, or undefined to go on. */
+export type Step = RejectionReason | Verdict | undefined
+
+/** The step after a key could not be had. */
+export function withoutKey({ why }: Extract<KeyAnswer, { kind: 'failed' }>): Verdict {
+  return rejected('verifier_misconfigured', why)
+}
+
+export type MemberPath = readonly (string | number)[]
+
+/**
+ * A configuration that cannot verify anything. Thrown while compiling; refused when it is saved, and the verdict on
+ * every request where it is stored all the same.
+ */
 export class ConfigFault extends Error {
   override readonly name = 'ConfigFault'
+  /** The member that is wrong. */
+  readonly path: MemberPath
   readonly reason: 'verifier_misconfigured' | 'unsupported_verifier'
 
-  constructor(message: string, reason: ConfigFault['reason'] = 'verifier_misconfigured') {
+  constructor(
+    message: string,
+    path: MemberPath = [],
+    reason: ConfigFault['reason'] = 'verifier_misconfigured',
+  ) {
     super(message)
+    this.path = path
     this.reason = reason
   }
 }

@@ -3,11 +3,10 @@ import {
   type Check,
   ConfigFault,
   type KeyLookup,
-  type KeyRequest,
   rejected,
-  type RejectionReason,
   type SignedRequest,
   type Slot,
+  type Step,
   VALID,
 } from './request.ts'
 import { type Fits, type ParsedSignature, signatureParser, signatureReader } from './signature.ts'
@@ -45,8 +44,7 @@ export interface Reading extends ContentSource {
   slot: Slot | 'none'
 }
 
-type Step = RejectionReason | KeyRequest | undefined
-/** The comparison: a reason or a key to fetch when it fails, and the slot set in the reading when it does not. */
+/** The comparison: why it fails or a key to fetch, and the slot set in the reading when it does not. */
 export type Match = (reading: Reading) => Step
 
 const UNPARSED: ParsedSignature = { candidates: [], timestamp: undefined, pairs: undefined }
@@ -83,8 +81,7 @@ export function compileSigned(config: SignedConfig, fits: Fits, match: Match): C
     }
     for (const check of CHECKS) {
       const step = check(scheme, reading)
-      if (typeof step === 'string') return rejected(step)
-      if (step !== undefined) return { kind: 'needs_key', request: step }
+      if (step !== undefined) return typeof step === 'string' ? rejected(step) : step
     }
     return VALID[reading.slot]
   }
@@ -115,7 +112,7 @@ function compileTimestamp(config: SignedConfig): CompiledTimestamp | undefined {
   const { format } = timestamp
   const toleranceSeconds = coversTimestamp(config) ? timestamp.toleranceSeconds : 0
   if (timestamp.in === 'signature') return { read: undefined, format, toleranceSeconds }
-  if (timestamp.name === undefined) throw new ConfigFault('timestamp.name is missing')
+  if (timestamp.name === undefined) throw new ConfigFault('Required', ['timestamp', 'name'])
   const read = readerOf({ in: timestamp.in, name: timestamp.name })
   return { read, format, toleranceSeconds }
 }

@@ -68,9 +68,7 @@ export function compileStandardWebhooks(
   const needsSecret = publicKeys.length === 0 || slots.current !== undefined
   const scheme: Scheme = {
     families: config.headerPrefixes.map(familyOf),
-    secrets: needsSecret
-      ? slotsBy(slots, (secret) => readSecret(secret, config.secretEncoding))
-      : [],
+    secrets: needsSecret ? macsOf(slots, config.secretEncoding) : [],
     publicKeys,
     toleranceSeconds: config.toleranceSeconds,
   }
@@ -103,20 +101,33 @@ function familyOf(prefix: string): Family {
   return { id: `${start}id`, timestamp: `${start}timestamp`, signature: `${start}signature` }
 }
 
-function readSecret(secret: string | undefined, encoding: 'base64' | 'utf8' | 'prefixed'): Mac {
-  const text = secret?.trim() ?? ''
-  const hasPrefix = text.startsWith('whsec_')
-  if (encoding === 'utf8' || (encoding === 'prefixed' && !hasPrefix)) {
-    return compileMac('sha256', decodeSecret(text, 'utf8'))
-  }
-  const bare = hasPrefix ? text.slice('whsec_'.length) : text
-  return compileMac('sha256', decodeSecret(bare, 'base64'))
+type SecretEncoding = ConfigOf<'standard_webhooks'>['secretEncoding']
+
+function macsOf(slots: SecretSlots, encoding: SecretEncoding): [Slot, Mac][] {
+  return slotsBy(slots, (secret) => readKeys(secret, encoding)).flatMap(([slot, keys]) =>
+    keys.map((key): [Slot, Mac] => [slot, compileMac('sha256', key)]),
+  )
 }
 
-function readPublicKey(text: string): KeyObject {
+/**
+ * The keys that a secret can stand for. Senders that take the text itself as the key show secrets that read as base64
+ * too, and the other way round, so there both count.
+ */
+function readKeys(secret: string | undefined, encoding: SecretEncoding): Buffer[] {
+  const text = (secret?.trim() ?? '').replace(/^v1,(?=whsec_)/, '')
+  const hasPrefix = text.startsWith('whsec_')
+  const bare = hasPrefix ? text.slice('whsec_'.length) : text
+  if (encoding === 'base64' || (encoding === 'prefixed' && hasPrefix)) {
+    return [decodeSecret(bare, 'base64')]
+  }
+  const decoded = decodeSecretBase64(bare)
+  return [decodeSecret(text, 'utf8'), ...(decoded === undefined ? [] : [decoded])]
+}
+
+function readPublicKey(text: string, index: number): KeyObject {
   const bytes = text.startsWith('whpk_') ? decodeSecretBase64(text.slice(5)) : undefined
   if (bytes?.length !== ED25519_KEY_BYTES) {
-    throw new ConfigFault('A public key is not whpk_ and base64 of 32 bytes')
+    throw new ConfigFault('Expected whpk_ and base64 of 32 bytes', ['publicKeys', index])
   }
   return ed25519Key(bytes)
 }

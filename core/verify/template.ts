@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
+import querystring from 'node:querystring'
 import { crc32 } from 'node:zlib'
 
 import { coversBody, type SignedConfig } from './config.ts'
@@ -82,13 +84,14 @@ function fieldOf(placeholder: string, scheme: Scheme): string | Field {
   const group = dot < 0 ? placeholder : placeholder.slice(0, dot)
   const name = dot < 0 ? '' : placeholder.slice(dot + 1)
   const field = name === '' ? plainField(group, scheme) : namedField(group, name, scheme)
-  if (field === undefined) throw new ConfigFault(`The content has an unknown {${placeholder}}`)
+  if (field === undefined)
+    throw new ConfigFault(`The content has an unknown {${placeholder}}`, ['content'])
   return field
 }
 
 const PLAIN: Readonly<Record<string, Field>> = {
   body: ({ view }) => view.request.body,
-  bodyEscaped: ({ view }) => escapeNonAscii(view.request.body),
+  bodyEscaped: ({ view }) => escapeBody(view.request.body),
   bodySha256: ({ view }) => createHash('sha256').update(view.request.body).digest('hex'),
   bodyCrc32: ({ view }) => String(crc32(view.request.body)),
   timestamp: (source) => source.timestamp,
@@ -103,10 +106,15 @@ function plainField(name: string, { url, signedHeaders }: Scheme): Field | undef
       return ({ view }) => toBinary(signedUrl(view, url))
     case 'urlUnescaped':
       return ({ view }) => toBinary(unescapeUrl(signedUrl(view, url)))
+    case 'iri':
+      return ({ view }) => iriOf(signedUrl(view, url))
     case 'path':
       return ({ view }) => toBinary(pathAndQuery(signedUrl(view, url)))
+    case 'pathEncoded':
+      return ({ view }) => encodePath(pathAndQuery(signedUrl(view, url)))
     case 'signedHeaders':
-      if (signedHeaders === undefined) throw new ConfigFault('{signedHeaders} needs signedHeaders')
+      if (signedHeaders === undefined)
+        throw new ConfigFault('Required by {signedHeaders}', ['signedHeaders'])
       return signedHeadersField(signedHeaders)
     default:
       return Object.hasOwn(PLAIN, name) ? PLAIN[name] : undefined
@@ -125,7 +133,8 @@ function namedField(group: string, name: string, { params }: Scheme): string | F
       return fromRequest(group, name)
     case 'param': {
       const value = params !== undefined && Object.hasOwn(params, name) ? params[name] : undefined
-      if (value === undefined) throw new ConfigFault(`The verifier lacks params.${name}`)
+      if (value === undefined)
+        throw new ConfigFault(`Required by {param.${name}}`, ['params', name])
       return toBinary(value)
     }
     default:
@@ -188,8 +197,33 @@ function unescapeUrl(url: string): string {
   )
 }
 
-/** The body as text with every character from U+007F as \uXXXX: how Box signs some bodies. */
-function escapeNonAscii(body: Buffer): string {
+/** Contentful's SDK escapes the query and then both again, whatever is escaped already. (node-apps-toolkit) */
+function encodePath(pathAndSearch: string): string | undefined {
+  const [path = '', search = ''] = pathAndSearch.split('?')
+  const query = search === '' ? '' : `?${querystring.escape(search)}`
+  try {
+    return encodeURI(`${path}${query}`)
+  } catch {
+    return undefined
+  }
+}
+
+const NOT_ASCII = /(?:%[89A-F][0-9A-F])+/gi
+
+/**
+ * The URL with the letters that are not ASCII as they were registered: some senders sign that spelling and send the
+ * escaped one. Undefined where both are one. (RFC 3987, section 3.2)
+ */
+export function iriOf(url: string): string | undefined {
+  const iri = url.replaceAll(NOT_ASCII, (escapes) => {
+    const bytes = Buffer.from(escapes.replaceAll('%', ''), 'hex')
+    return isUtf8(bytes) ? bytes.toString('utf8') : escapes
+  })
+  return iri === url ? undefined : toBinary(iri)
+}
+
+/** The body as text with every character from U+007F as \uXXXX and every slash escaped: how Box signs some bodies. */
+function escapeBody(body: Buffer): string {
   const pieces: string[] = []
   const text = body.toString('utf8')
   let start = 0
@@ -200,5 +234,5 @@ function escapeNonAscii(body: Buffer): string {
     start = at + 1
   }
   pieces.push(text.slice(start))
-  return pieces.join('')
+  return pieces.join('').replaceAll(/(?<!\\)\//g, '\\/')
 }

@@ -6,14 +6,14 @@ import { decodedSlots, decodeExact, sameBytes, sha256, toBinary } from './encodi
 import { sortedFields } from './form.ts'
 import { type Check, rejected, type Slot, VALID } from './request.ts'
 import type { SecretSlots } from './secrets.ts'
-import { signedUrl } from './template.ts'
+import { iriOf, signedUrl } from './template.ts'
 import { bodyFields, queryOf, type View, viewOf } from './view.ts'
 
 const SHA1_BYTES = 20
 
 /**
  * The URL and the sorted form fields, or the URL alone with the body's hash in it. Twilio is not consistent about
- * the port and the escapes of the query, so four spellings of the URL count. (Twilio: validateRequest)
+ * the port and the escapes of the query, so several spellings of the URL count. (Twilio: validateRequest)
  */
 export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): Check {
   const keys = decodedSlots(slots, 'utf8').map(([slot, secret]): [Slot, Mac] => [
@@ -30,7 +30,7 @@ export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): C
     if (fields === undefined) return rejected('signature_mismatch')
     const bytes = Buffer.from(fields, 'latin1')
     for (const url of spellings(signedUrl(view, config.url))) {
-      const slot = matchingSlot(keys, { url: toBinary(url), fields: bytes }, signature)
+      const slot = matchingSlot(keys, { url, fields: bytes }, signature)
       if (slot !== undefined) return VALID[slot]
     }
     return rejected('signature_mismatch')
@@ -56,21 +56,26 @@ function signedFields(view: View): string | undefined {
   return given !== undefined && sameBytes(given, sha256(view.request.body)) ? '' : undefined
 }
 
+/** Binary strings, the likeliest first. */
 function spellings(url: string): ReadonlySet<string> {
+  const escaped = URL.parse(url)?.href ?? url
+  const rewritten = [url, escaped].map(rewriteQuery)
+  const iri = iriOf(url)
+  const all = [url, escaped, ...rewritten].flatMap((text) => [text, ...portsOf(text)])
+  return new Set([...all.map(toBinary), ...(iri === undefined ? [] : [iri, ...portsOf(iri)])])
+}
+
+/** The URL without its port, and with the scheme's own where it has none. */
+function portsOf(url: string): string[] {
   const [, scheme = '', host = '', rest = ''] = /^(https?:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? []
   const bareHost = host.replace(/:\d{1,5}$/, '')
   const port = scheme === 'https://' ? '443' : '80'
-  const withPort = bareHost === host ? `${host}:${port}` : host
-  const question = rest.indexOf('?')
-  const rewritten =
-    question < 0
-      ? rest
-      : `${rest.slice(0, question)}?${querystring.stringify(querystring.parse(rest.slice(question + 1)))}`
-  return new Set([
-    url,
-    ...[rest, rewritten].flatMap((tail) => [
-      `${scheme}${bareHost}${tail}`,
-      `${scheme}${withPort}${tail}`,
-    ]),
-  ])
+  const fullHost = bareHost === host ? `${host}:${port}` : host
+  return [`${scheme}${bareHost}${rest}`, `${scheme}${fullHost}${rest}`]
+}
+
+function rewriteQuery(url: string): string {
+  const question = url.indexOf('?')
+  if (question < 0) return url
+  return `${url.slice(0, question)}?${querystring.stringify(querystring.parse(url.slice(question + 1)))}`
 }

@@ -531,7 +531,7 @@ describe('public_key', () => {
       outcome(paypal, { headers: { ...base, ...over } }, keys === undefined ? {} : { keys })
     expect(judge({}, found)).toBe('valid')
     expect(judge({})).toBe('needs_key')
-    expect(judge({}, () => ({ kind: 'failed' }))).toBe('verifier_misconfigured')
+    expect(judge({}, () => ({ kind: 'failed', why: 'status 500' }))).toBe('verifier_misconfigured')
     expect(judge({}, lookup({ key: rsa.publicKey, validToMs: NOW_MS - 1 }))).toBe(
       'signature_mismatch',
     )
@@ -654,9 +654,9 @@ describe('jwt', () => {
     expect(outcome(config, { headers: { authorization: 'Basic YTpi' } }, { keys })).toBe(
       'malformed_signature_header',
     )
-    expect(outcome(config, rs256({}), { keys: () => ({ kind: 'failed' }) })).toBe(
-      'verifier_misconfigured',
-    )
+    expect(
+      outcome(config, rs256({}), { keys: () => ({ kind: 'failed', why: 'status 500' }) }),
+    ).toBe('verifier_misconfigured')
     expect(outcome({ preset: 'pubSub', audience: ['me'] }, rs256({}))).toBe(
       'verifier_misconfigured',
     )
@@ -876,9 +876,9 @@ describe('twilio, adyen, aws_sns', () => {
     expect(judgeSns(snsBody(message(), NOTIFICATION).replace('hello', 'jello'))).toBe(
       'signature_mismatch',
     )
-    expect(judgeSns(snsBody(message(), NOTIFICATION), () => ({ kind: 'failed' }))).toBe(
-      'verifier_misconfigured',
-    )
+    expect(
+      judgeSns(snsBody(message(), NOTIFICATION), () => ({ kind: 'failed', why: 'status 500' })),
+    ).toBe('verifier_misconfigured')
     expect(judgeSns(snsBody(message(), NOTIFICATION), () => undefined)).toBe('needs_key')
   })
 })
@@ -1052,8 +1052,8 @@ describe('compileVerifier() never throws', () => {
   ]
   test.each(rows)('%s', (_why, config, current, reason) => {
     const compiled = compileVerifier(config, { current })
-    expect(compiled.fault).toBeTypeOf('string')
-    expect(verify(compiled, requestWith({}), NOW_MS)).toEqual({ kind: 'rejected', reason })
+    expect(compiled.fault?.message).toBeTypeOf('string')
+    expect(verify(compiled, requestWith({}), NOW_MS)).toMatchObject({ kind: 'rejected', reason })
   })
 
   test('a previous secret that cannot be read does not stop the current one', () => {
@@ -1071,7 +1071,7 @@ describe('compileVerifier() never throws', () => {
     const config = { preset: 'discord', publicKeys: [pem] }
     expect(VerifierInput.safeParse(config).success).toBe(false)
     const stored = { ...VerifierInput.parse({ preset: 'discord' }), publicKeys: [pem] }
-    expect(compileVerifier(stored, { current: undefined }).fault).toBeTypeOf('string')
+    expect(compileVerifier(stored, { current: undefined }).fault?.path).toEqual(['publicKeys', 0])
   })
 })
 

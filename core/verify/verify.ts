@@ -1,5 +1,6 @@
 import { compileAdyen } from './adyen.ts'
 import { compileAwsSns } from './aws-sns.ts'
+import { challengeTest } from './challenges.ts'
 import { VERIFIER_TYPES, VerifierConfig, verifiedWith } from './config.ts'
 import { compileHmac } from './hmac.ts'
 import { compileJwt } from './jwt.ts'
@@ -8,6 +9,7 @@ import {
   type Check,
   ConfigFault,
   type KeyLookup,
+  type MemberPath,
   rejected,
   type SignedRequest,
   VALID,
@@ -23,7 +25,7 @@ import { memberOf } from './view.ts'
 export interface CompiledVerifier {
   verifiedWith: string
   /** Why it rejects every request, for whoever configured it; never for the sender. */
-  fault: string | undefined
+  fault: ConfigFault | undefined
   check: Check
 }
 
@@ -36,11 +38,16 @@ const NO_KEYS: KeyLookup = () => undefined
 export function compileVerifier(config: unknown, slots: SecretSlots): CompiledVerifier {
   try {
     const known = readConfig(config)
-    return { verifiedWith: verifiedWith(known), fault: undefined, check: checkOf(known, slots) }
+    return {
+      verifiedWith: verifiedWith(known),
+      fault: undefined,
+      check: refusingChallenges(known, checkOf(known, slots)),
+    }
   } catch (error) {
-    const fault = error instanceof ConfigFault ? error : new ConfigFault(String(error))
-    const verdict = rejected(fault.reason)
-    return { verifiedWith: nameOf(config), fault: fault.message, check: () => verdict }
+    const fault =
+      error instanceof ConfigFault ? error : new ConfigFault('The verifier cannot be compiled')
+    const verdict = rejected(fault.reason, textOf(fault))
+    return { verifiedWith: nameOf(config), fault, check: () => verdict }
   }
 }
 
@@ -52,6 +59,18 @@ export function verify(
   keys: KeyLookup = NO_KEYS,
 ): Verdict {
   return compiled.check(request, nowMs, keys)
+}
+
+/** A body that the answer to a challenge could have signed proves nothing. */
+function refusingChallenges(config: VerifierConfig, check: Check): Check {
+  const isChallenge = challengeTest(config)
+  if (isChallenge === undefined) return check
+  return (request, nowMs, keys) => {
+    const verdict = check(request, nowMs, keys)
+    return verdict.kind === 'valid' && isChallenge(request)
+      ? rejected('signature_mismatch')
+      : verdict
+  }
 }
 
 function checkOf(config: VerifierConfig, slots: SecretSlots): Check {
@@ -81,9 +100,21 @@ function checkOf(config: VerifierConfig, slots: SecretSlots): Check {
     case 'all_of':
       return allOf(
         config.verifiers.map((member, index) =>
-          checkOf(member, { current: slots.members?.[index] ?? undefined }),
+          within(['verifiers', index], () =>
+            checkOf(member, { current: slots.members?.[index] ?? undefined }),
+          ),
         ),
       )
+  }
+}
+
+/** Compiles a member: its faults have the path of the whole. */
+function within(path: MemberPath, compile: () => Check): Check {
+  try {
+    return compile()
+  } catch (error) {
+    if (!(error instanceof ConfigFault)) throw error
+    throw new ConfigFault(error.message, [...path, ...error.path], error.reason)
   }
 }
 
@@ -104,7 +135,7 @@ function allOf(checks: readonly Check[]): Check {
 function readConfig(config: unknown): VerifierConfig {
   const type = memberOf(config, 'type')
   if (typeof type !== 'string' || !VERIFIER_TYPES.has(type)) {
-    throw new ConfigFault('The verifier type is not implemented', 'unsupported_verifier')
+    throw new ConfigFault('The verifier type is not implemented', ['type'], 'unsupported_verifier')
   }
   const parsed = VerifierConfig.safeParse(config)
   if (parsed.success) return parsed.data
@@ -113,12 +144,17 @@ function readConfig(config: unknown): VerifierConfig {
   const isUnknownKind =
     UNKNOWN_KINDS.test(path) && memberOf(config, path.split('.')[0] ?? '') !== undefined
   throw new ConfigFault(
-    `${path}: ${issue?.message ?? 'invalid'}`,
+    issue?.message ?? 'Invalid',
+    issue?.path.map((key) => (typeof key === 'symbol' ? String(key) : key)),
     isUnknownKind ? 'unsupported_verifier' : 'verifier_misconfigured',
   )
 }
 
 const UNKNOWN_KINDS = /^(?:algorithm|algorithms\.\d+|keySource\.kind|verifiers\.\d+\.type)$/
+
+function textOf({ path, message }: ConfigFault): string {
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`
+}
 
 function nameOf(config: unknown): string {
   const name = memberOf(config, 'preset') ?? memberOf(config, 'type')

@@ -6,7 +6,7 @@ import type { Matchable } from '../../core/match/filter.ts'
 import { cleanText, parsePayload, parseQuery } from '../../core/match/payload.ts'
 import { dedupeKey, readSelector } from '../../core/match/selector.ts'
 import type { EventNotices } from '../../core/stream/event-notices.ts'
-import type { RejectionReason } from '../../core/verify/request.ts'
+import type { Rejection } from '../../core/verify/request.ts'
 import type { Batcher } from '../batcher.ts'
 import { duplicate, refusal, spooled, stored, unavailable, type Answer } from './answer.ts'
 import { dispatch } from './dispatch.ts'
@@ -74,7 +74,7 @@ export async function acceptEvent(deps: AcceptDeps, received: Received): Promise
 export async function keepRejected(
   deps: AcceptDeps,
   received: Received,
-  reason: RejectionReason,
+  { reason, detail }: Rejection,
 ): Promise<boolean> {
   const event: Incoming = {
     ...commonOf(received),
@@ -82,6 +82,7 @@ export async function keepRejected(
     eventType: null,
     dedupeKey: null,
     rejectionReason: reason,
+    rejectionDetail: detail ?? null,
     outcomes: null,
     matchedUs: 0,
     deliveries: [],
@@ -120,6 +121,7 @@ function eventOf(
     eventType: matchable.eventType,
     dedupeKey: dedupeKey(keys) ?? null,
     rejectionReason: null,
+    rejectionDetail: null,
     outcomes: routing.outcomes,
     matchedUs: Math.round((performance.now() - verifiedAt) * 1_000),
     deliveries: routing.connections.map((connection) => ({
@@ -139,6 +141,7 @@ type Common = Omit<
   | 'eventType'
   | 'dedupeKey'
   | 'rejectionReason'
+  | 'rejectionDetail'
   | 'outcomes'
   | 'matchedUs'
   | 'deliveries'

@@ -9,6 +9,8 @@ export interface Answer {
   body: string | Buffer
   /** How the request ended, for the log line and the metrics. */
   outcome: string
+  /** Why it was rejected: for the log line, never for the sender. */
+  rejection?: { reason: string; detail?: string }
   /** The rest of the request is not read: the connection ends with the answer. */
   close?: boolean
 }

@@ -128,6 +128,7 @@ export class Drain {
       id: bytesOfUuid(spooled.id),
       dedupeKey: spooled.dedupeKey === null ? null : Buffer.from(spooled.dedupeKey, 'hex'),
       rejectionReason: null,
+      rejectionDetail: null,
       leaseUntilMs: nowMs + LEASE_MS,
       // The sweeper walks the ids of deliveries and is past the time of the outage: they are made now.
       deliveries: spooled.deliveries.map((delivery) => ({

@@ -6,7 +6,12 @@ import type { Logger } from '../../core/log.ts'
 import { hasNul } from '../../core/match/payload.ts'
 import type { Admission } from '../../core/pacing/ingest-limit.ts'
 import { verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
-import type { SignedRequest, Verdict } from '../../core/verify/request.ts'
+import {
+  rejected,
+  type Rejection,
+  type SignedRequest,
+  type Verdict,
+} from '../../core/verify/request.ts'
 import { acceptEvent, keepRejected, type AcceptDeps, type Received } from './accept.ts'
 import { plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
@@ -107,9 +112,9 @@ async function verified(
   const verifiedAt = performance.now()
   const received: Received = { source, request, body: signed.body, startedAt, verifiedAt }
   if (verdict.kind !== 'valid') {
-    const reason = verdict.kind === 'rejected' ? verdict.reason : 'verifier_misconfigured'
-    await reject(deps, received, reason)
-    return refusal('UNAUTHORIZED', 'Signature verification failed')
+    const rejection = verdict.kind === 'rejected' ? verdict : rejected('verifier_misconfigured')
+    await reject(deps, received, rejection)
+    return { ...refusal('UNAUTHORIZED', 'Signature verification failed'), rejection }
   }
   deps.secretUsage.note(source, verdict.slot)
   const asked = deps.handshakes.after(source, signed, verdict.slot)
@@ -131,21 +136,17 @@ function verdictOf(
 }
 
 /** The 401 is the same and comes all the same, whether the request could be kept or not. */
-async function reject(
-  deps: HandleDeps,
-  received: Received,
-  reason: Parameters<typeof keepRejected>[2],
-): Promise<void> {
+async function reject(deps: HandleDeps, received: Received, rejection: Rejection): Promise<void> {
   const { source, body } = received
   if (!deps.rejections.take(source.id, source.organisationId, body.length)) {
-    deps.unstored.note(source, reason)
+    deps.unstored.note(source, rejection.reason)
     return
   }
   try {
-    const isKept = await keepRejected(deps, received, reason)
-    if (!isKept) deps.unstored.note(source, reason)
+    const isKept = await keepRejected(deps, received, rejection)
+    if (!isKept) deps.unstored.note(source, rejection.reason)
   } catch (err) {
-    deps.unstored.note(source, reason)
+    deps.unstored.note(source, rejection.reason)
     deps.log.warn({ err }, 'Cannot keep a rejected request')
   }
 }
@@ -205,6 +206,8 @@ function report(deps: HandleDeps, { source, request, startedAt }: Passing, answe
       remoteIp: request.remoteIp,
       outcome: answer.outcome,
       status: answer.status,
+      rejectionReason: answer.rejection?.reason,
+      rejectionDetail: answer.rejection?.detail,
       durationMs: performance.now() - startedAt,
     },
     'Took a request',

@@ -103,7 +103,14 @@ function failUnanswered(): never {
 }
 
 function spooledOf(event: StampedEvent, status: SpooledEvent['status']): SpooledEvent {
-  const { rejectionReason: _, leaseUntilMs: _lease, quota: _quota, quotaAt: _at, ...rest } = event
+  const {
+    rejectionReason: _,
+    rejectionDetail: _detail,
+    leaseUntilMs: _lease,
+    quota: _quota,
+    quotaAt: _at,
+    ...rest
+  } = event
   return {
     ...rest,
     status,

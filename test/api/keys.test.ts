@@ -180,6 +180,7 @@ test('test-signature says what ingest would, of the current secret, at any time'
   expect(await diagnose({ headers, body, now })).toEqual({
     valid: true,
     reason: null,
+    detail: null,
     verifiedWith: 'stripe',
     secret: 'current',
   })

@@ -35,6 +35,8 @@ export interface Event extends EventSummary {
   raw: Buffer
   /** JSON of what matching said of each connection; null when it said nothing worth keeping. */
   outcomes: string | null
+  /** What was wrong with the verifier of a rejected event. */
+  rejectionDetail: string | null
   verifiedUs: number
   matchedUs: number
   storedAt: Date
@@ -145,7 +147,7 @@ export async function classOfEvent(db: Db, id: string): Promise<number | undefin
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
 export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event | undefined> {
   const { rows } = await sql<Event>`
-    select ${SUMMARY}, headers, query, raw, outcomes, verified_us as "verifiedUs", matched_us as "matchedUs",
+    select ${SUMMARY}, headers, query, raw, outcomes, rejection_detail as "rejectionDetail", verified_us as "verifiedUs", matched_us as "matchedUs",
       stored_at as "storedAt"
     from event
     where id = ${id}::uuid and ${withinReach(reach)}`.execute(db)

@@ -31,6 +31,8 @@ export interface NewEvent {
   /** SHA-256 of the selected values; null when the request is not deduplicated. */
   dedupeKey: Buffer | null
   rejectionReason: string | null
+  /** What is wrong with the verifier; null where nothing is. */
+  rejectionDetail: string | null
   verifiedWith: string
   method: string
   path: string
@@ -59,10 +61,10 @@ const STORE_EVENTS = `
   with input as materialized (
     select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::bytea[],
       $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bool[], $17::text[],
-      $18::bytea[], $19::text[], $20::int4[], $21::int4[], $22::int4[])
+      $18::bytea[], $19::text[], $20::int4[], $21::int4[], $22::int4[], $31::text[])
     as t (class, id, organisation_id, project_id, source_id, status, event_type, key,
       rejection_reason, verified_with, method, path, query, headers, content_type, is_binary, remote_ip,
-      raw, outcomes, verified_us, matched_us, fan_out)
+      raw, outcomes, verified_us, matched_us, fan_out, rejection_detail)
   ), claimed as (
     insert into dedupe_key (source_id, key, event_id)
     select source_id, key, id from input where key is not null and not $30::bool order by source_id, key
@@ -73,10 +75,10 @@ const STORE_EVENTS = `
   ), stored as (
     insert into event (class, id, organisation_id, project_id, source_id, status, event_type, idempotency_key,
       rejection_reason, verified_with, method, path, query, headers, content_type, size_bytes, is_binary, remote_ip,
-      raw, outcomes, verified_us, matched_us)
+      raw, outcomes, verified_us, matched_us, rejection_detail)
     select class, id, organisation_id, project_id, source_id, status, event_type, encode(key, 'hex'),
       rejection_reason, verified_with, method, path, query, headers, content_type, length(raw), is_binary, remote_ip,
-      raw, outcomes, verified_us, matched_us
+      raw, outcomes, verified_us, matched_us, rejection_detail
     from accepted
   ), dispatched as (
     insert into delivery (class, id, event_id, connection_id, destination_id, source_id, project_id, status, trigger,
@@ -120,6 +122,7 @@ export async function storeEvents(
       ...deliveryColumns(events),
       new Date(at.nowMs),
       at.isClaimed ?? false,
+      textArray(events.map((event) => event.rejectionDetail)),
     ],
   })
   return new Set(rows.map((row) => row.id))

@@ -17,6 +17,7 @@ import { up as invitations } from './0014-invitations.ts'
 import { up as latencyTexts } from './0015-latency-texts.ts'
 import { up as doomedRoutes } from './0016-doomed-routes.ts'
 import { up as manualAttempts } from './0017-manual-attempts.ts'
+import { up as rejectionDetails } from './0018-rejection-details.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -37,4 +38,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0015-latency-texts': { up: latencyTexts },
   '0016-doomed-routes': { up: doomedRoutes },
   '0017-manual-attempts': { up: manualAttempts },
+  '0018-rejection-details': { up: rejectionDetails },
 }

@@ -53,7 +53,10 @@ export const BODY_MAC_PRESETS: Presets = {
     eventTypeField: 'body.type',
     idempotencyKeys: ['body.id'],
   }),
-  razorpay: mac('hex', 'x-razorpay-signature', { eventTypeField: 'body.event' }),
+  razorpay: mac('hex', 'x-razorpay-signature', {
+    eventTypeField: 'body.event',
+    idempotencyKeys: ['header.x-razorpay-event-id'],
+  }),
   calcom: mac('hex', 'x-cal-signature-256', { eventTypeField: 'body.triggerEvent' }),
   shopify: mac('base64', 'x-shopify-hmac-sha256', {
     eventTypeField: 'header.x-shopify-topic',
@@ -62,20 +65,18 @@ export const BODY_MAC_PRESETS: Presets = {
   woocommerce: mac('base64', 'x-wc-webhook-signature', {
     handshake: 'woocommerce',
     eventTypeField: 'header.x-wc-webhook-topic',
-    idempotencyKeys: ['header.x-wc-webhook-delivery-id'],
   }),
   xero: mac('base64', 'x-xero-signature', {
     ingestResponse: { kind: 'empty' },
     eventTypeField: 'body.events[0].eventCategory',
-    idempotencyKeys: ['body.firstEventSequence'],
   }),
   quickbooks: mac('base64', 'intuit-signature', { eventTypeField: 'body[0].type' }),
-  docusign: mac('base64', 'x-docusign-signature-*', {
-    eventTypeField: 'body.event',
-    idempotencyKeys: ['body.data.envelopeId', 'body.event'],
-  }),
+  docusign: mac('base64', 'x-docusign-signature-*', { eventTypeField: 'body.event' }),
   line: mac('base64', 'x-line-signature', { eventTypeField: 'body.events[0].type' }),
-  heroku: mac('base64', 'heroku-webhook-hmac-sha256', {}),
+  heroku: mac('base64', 'heroku-webhook-hmac-sha256', {
+    eventTypeField: 'body.webhook_metadata.event.include',
+    idempotencyKeys: ['body.webhook_metadata.delivery.id'],
+  }),
   typeform: mac('base64', 'typeform-signature', {
     prefix: 'sha256=',
     eventTypeField: 'body.event_type',
@@ -89,7 +90,6 @@ export const BODY_MAC_PRESETS: Presets = {
   adyenPlatform: mac('base64', 'hmacsignature', {
     hmac: { secretEncoding: 'hex' },
     eventTypeField: 'body.type',
-    idempotencyKeys: ['body.data.id'],
   }),
   intercom: mac('hex', 'x-hub-signature', {
     prefix: 'sha1=',
@@ -107,7 +107,7 @@ export const BODY_MAC_PRESETS: Presets = {
     prefix: 'v1=',
     hmac: { signature: { itemSeparator: ',' } },
     eventTypeField: 'body.event.event_type',
-    idempotencyKeys: ['header.x-webhook-id', 'body.event.id'],
+    idempotencyKeys: ['body.event.id'],
   }),
   circleci: mac('hex', 'circleci-signature', {
     prefix: 'v1=',

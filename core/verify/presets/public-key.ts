@@ -17,7 +17,6 @@ export const PUBLIC_KEY_PRESETS: Presets = {
     },
     needs: ['publicKeys'],
     eventTypeField: 'body[0].event',
-    idempotencyKeys: ['body[0].sg_event_id'],
   },
   discord: {
     config: {
@@ -139,7 +138,8 @@ export const PUBLIC_KEY_PRESETS: Presets = {
       claims: { email_verified: true },
     },
     needs: ['audience', 'claims.email'],
-    idempotencyKeys: ['body.message.messageId'],
+    // A message id is one of its topic's.
+    idempotencyKeys: ['body.subscription', 'body.message.messageId'],
   },
   eventGridEntra: {
     config: {
@@ -154,7 +154,6 @@ export const PUBLIC_KEY_PRESETS: Presets = {
     needs: ['issuer', 'audience'],
     handshake: 'eventGrid',
     eventTypeField: 'body[0].eventType',
-    idempotencyKeys: ['body[0].id'],
   },
   awsSns: {
     config: { type: 'aws_sns' },

@@ -4,7 +4,8 @@ import type { Preset, Presets } from './preset.ts'
 export const SHARED_SECRET_PRESETS: Presets = {
   gitlab: token('header', 'x-gitlab-token', {
     eventTypeField: 'header.x-gitlab-event',
-    idempotencyKeys: ['header.x-gitlab-event-uuid'],
+    // The UUID of the event is that of the change, which hooks of many kinds share.
+    idempotencyKeys: ['header.idempotency-key'],
   }),
   telegram: token('header', 'x-telegram-bot-api-secret-token', {
     idempotencyKeys: ['body.update_id'],
@@ -22,27 +23,17 @@ export const SHARED_SECRET_PRESETS: Presets = {
   eventGrid: token('query', 'token', {
     handshake: 'eventGrid',
     eventTypeField: 'body[0].eventType',
-    idempotencyKeys: ['body[0].id'],
   }),
   azure: token('query', 'token', {}),
-  postmarkToken: token('query', 'token', {
-    eventTypeField: 'body.RecordType',
-    idempotencyKeys: ['body.MessageID', 'body.RecordType'],
-  }),
-  postmark: basic({
-    eventTypeField: 'body.RecordType',
-    idempotencyKeys: ['body.MessageID', 'body.RecordType'],
-  }),
+  postmarkToken: token('query', 'token', { eventTypeField: 'body.RecordType' }),
+  postmark: basic({ eventTypeField: 'body.RecordType' }),
   chargebee: basic({ eventTypeField: 'body.event_type', idempotencyKeys: ['body.id'] }),
   sendgridInbound: basic({}),
   zendeskBasic: basic({
     eventTypeField: 'body.type',
     idempotencyKeys: ['header.x-zendesk-webhook-invocation-id'],
   }),
-  docusignBasic: basic({
-    eventTypeField: 'body.event',
-    idempotencyKeys: ['body.data.envelopeId', 'body.event'],
-  }),
+  docusignBasic: basic({ eventTypeField: 'body.event' }),
   twilio: {
     config: { type: 'twilio' },
     // Twilio reads an answer as TwiML and warns of JSON.
@@ -55,10 +46,6 @@ export const SHARED_SECRET_PRESETS: Presets = {
     config: { type: 'adyen' },
     ingestResponse: { kind: 'static', body: '[accepted]', contentType: 'text/plain' },
     eventTypeField: 'body.notificationItems[0].NotificationRequestItem.eventCode',
-    idempotencyKeys: [
-      'body.notificationItems[0].NotificationRequestItem.pspReference',
-      'body.notificationItems[0].NotificationRequestItem.eventCode',
-    ],
   },
 }
 

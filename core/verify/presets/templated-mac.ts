@@ -10,7 +10,7 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       type: 'hmac',
       algorithm: 'sha1',
       signature: { names: ['x-trello-webhook'], encoding: 'base64' },
-      content: '{body}{url}',
+      content: ['{body}{url}', '{body}{iri}'],
     },
     handshake: 'empty',
     eventTypeField: 'body.action.type',
@@ -21,7 +21,7 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       type: 'hmac',
       algorithm: 'sha1',
       signature: { names: ['x-mandrill-signature'], encoding: 'base64' },
-      content: '{url}{form.sorted}',
+      content: ['{url}{form.sorted}', '{iri}{form.sorted}'],
     },
     handshake: 'empty',
   },
@@ -99,7 +99,6 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       timestamp: { in: 'signature', format: 'unix_ms', toleranceSeconds: 300 },
     },
     eventTypeField: 'body.event_type',
-    idempotencyKeys: ['header.recurly-notification-id'],
   },
   revolut: {
     config: {
@@ -137,7 +136,9 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       type: 'hmac',
       algorithm: 'sha256',
       signature: { names: ['x-contentful-signature'], encoding: 'hex' },
-      content: '{method}\n{path}\n{signedHeaders}\n{body}',
+      content: ['{pathEncoded}', '{path}'].map(
+        (path) => `{method}\n${path}\n{signedHeaders}\n{body}`,
+      ),
       timestamp: header('x-contentful-timestamp', 'unix_ms', 30),
       signedHeaders: {
         in: 'header',
@@ -156,7 +157,7 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       type: 'hmac',
       algorithm: 'sha256',
       signature: { names: ['x-square-hmacsha256-signature'], encoding: 'base64' },
-      content: '{url}{body}',
+      content: ['{url}{body}', '{iri}{body}'],
     },
     eventTypeField: 'body.type',
     idempotencyKeys: ['body.event_id'],
@@ -187,21 +188,18 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       type: 'hmac',
       algorithm: 'sha256',
       signature: { names: ['x-hubspot-signature-v3'], encoding: 'base64' },
-      content: ['{method}{url}{body}{timestamp}', '{method}{urlUnescaped}{body}{timestamp}'],
+      content: ['{url}', '{urlUnescaped}', '{iri}'].map((url) => `{method}${url}{body}{timestamp}`),
       timestamp: header('x-hubspot-request-timestamp', 'unix_ms', 300),
     },
     eventTypeField: 'body[0].subscriptionType',
-    idempotencyKeys: ['body[0].eventId'],
   },
   hubspotV2: {
-    config: hubspotHash('{secret}{method}{url}{body}'),
+    config: hubspotHash(['{secret}{method}{url}{body}', '{secret}{method}{iri}{body}']),
     eventTypeField: 'body[0].subscriptionType',
-    idempotencyKeys: ['body[0].eventId'],
   },
   hubspotV1: {
-    config: hubspotHash('{secret}{body}'),
+    config: hubspotHash(['{secret}{body}']),
     eventTypeField: 'body[0].subscriptionType',
-    idempotencyKeys: ['body[0].eventId'],
   },
   twitch: {
     config: {
@@ -233,7 +231,8 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       requiredHeaders: { 'box-signature-version': '1', 'box-signature-algorithm': 'HmacSHA256' },
     },
     eventTypeField: 'body.trigger',
-    idempotencyKeys: ['header.box-delivery-id'],
+    // A retry has another delivery id.
+    idempotencyKeys: ['body.id'],
   },
   // The body is not signed, so the token of each signature is the only thing that stops a second use.
   mailgun: {
@@ -323,7 +322,7 @@ function pairs(scheme: {
   }
 }
 
-function hubspotHash(content: string): HmacDraft {
+function hubspotHash(content: string[]): HmacDraft {
   return {
     type: 'hmac',
     algorithm: 'sha256',
