@@ -32,10 +32,13 @@ export const KIND_OF: Readonly<Record<Prefix, string>> = {
 const METADATA_KEY_LENGTH_MAX = 100
 
 /** RFC 3339 in UTC with milliseconds, as every answer writes it. */
-export const Timestamp = z.iso.datetime({ precision: 3 }).meta({ id: 'Timestamp' })
+export const Timestamp = z.iso.datetime({ precision: 3 })
 
 /** A moment as clients may write it, with any precision and offset; milliseconds since the epoch inside. */
 export const Moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))
+
+export const From = Moment.optional().describe('The earliest time of creation, included.')
+export const To = Moment.optional().describe('The latest time of creation, included.')
 
 export function Id(prefix: Prefix): z.ZodString {
   return z.string().regex(idPattern(prefix), `Expected an id that begins with "${prefix}_"`)
@@ -47,6 +50,11 @@ export function IdInput(prefix: Prefix): z.ZodType<string, string> {
 }
 
 export const Name = z.string().min(1).max(NAME_LENGTH_MAX)
+
+/** The body of an action that has nothing to choose. */
+export const NoMembers = z
+  .strictObject({})
+  .meta({ id: 'NoMembers', description: 'An object without members; the body may be left out.' })
 
 /** What stands in a path: an id, told by its prefix, or the name of a resource. */
 export type ParamKind = Prefix | 'name'
@@ -60,15 +68,38 @@ export const Metadata = z
   .refine((map) => Object.keys(map).length <= METADATA_KEYS_MAX, {
     message: `Expected at most ${METADATA_KEYS_MAX} keys`,
   })
-  .meta({ id: 'Metadata' })
+  .meta({
+    id: 'Metadata',
+    description: `Your own texts by names that you choose, at most ${METADATA_KEYS_MAX}. Postern stores and shows them.`,
+  })
 
-/** `true` and `false` in a query; nothing else. */
-export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+/** `true` and `false` in a query; nothing else. Clients send a boolean, and the document says so. */
+const Flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean', enum: undefined })
 
-export const Limit = z.coerce.number().int().min(1).max(LIST_LIMIT_MAX).default(LIST_LIMIT_DEFAULT)
+export const Cascade = Flag.default(false).describe('Delete what depends on it as well.')
 
-export const SortDir = z.enum(['asc', 'desc']).default('desc')
-export const Cursor = z.string().min(1).max(1024).optional()
+export const Limit = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(LIST_LIMIT_MAX)
+  .default(LIST_LIMIT_DEFAULT)
+  .describe('How many the page holds at most.')
+
+export const SortDir = z
+  .enum(['asc', 'desc'])
+  .default('desc')
+  .describe('`asc` begins with the least or oldest, `desc` with the greatest or newest.')
+
+export const Cursor = z
+  .string()
+  .min(1)
+  .max(1024)
+  .optional()
+  .describe('The `nextCursor` of the page before, with the same filters and sort.')
 
 function idPattern(prefix: Prefix): RegExp {
   return new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)

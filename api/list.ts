@@ -8,14 +8,25 @@ import { Cursor, Limit, SortDir } from './fields.ts'
 export const ListQuery = z.strictObject({
   limit: Limit,
   cursor: Cursor,
-  sortBy: z.enum(['createdAt', 'name', 'updatedAt']).default('createdAt'),
+  sortBy: z
+    .enum(['createdAt', 'name', 'updatedAt'])
+    .default('createdAt')
+    .describe('The member to sort by.'),
   sortDir: SortDir,
 })
 
-export function listOf<T extends z.ZodType>(
-  item: T,
-): z.ZodObject<{ data: z.ZodArray<T>; nextCursor: z.ZodNullable<z.ZodString> }> {
-  return z.object({ data: z.array(item), nextCursor: z.string().nullable() })
+type List<T extends z.ZodType> = z.ZodObject<{
+  data: z.ZodArray<T>
+  nextCursor: z.ZodNullable<z.ZodString>
+}>
+
+export function listOf<T extends z.ZodType>(item: T, id: string): List<T> {
+  return z
+    .object({
+      data: z.array(item).describe('What is on this page.'),
+      nextCursor: z.string().nullable().describe('The cursor of the next page; null on the last.'),
+    })
+    .meta({ id, description: 'A page of a list.' })
 }
 
 /** `kind` and `projectId` bind the cursor beside the sort: it is good for one list of one project. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-import { IDEMPOTENCY_HOURS, IDEMPOTENCY_KEY_LENGTH_MAX } from '../core/limits.ts'
-import { Param } from './fields.ts'
 import { Components } from './openapi/components.ts'
-import { exampleOf } from './openapi/example.ts'
-import type { Json } from './openapi/json.ts'
+import { illustrated } from './openapi/example.ts'
+import { EVERY, REPLAYED } from './openapi/headers.ts'
+import { resolve, type Json } from './openapi/json.ts'
+import { parametersOf } from './openapi/parameters.ts'
 import { failureResponses } from './openapi/refusals.ts'
 import { TAGS } from './openapi/tags.ts'
 import { errorsOf, route, type Permission, type Route } from './route.ts'
@@ -27,9 +27,10 @@ export function openApiDocument(routes: readonly Route[]): Json {
       title: 'Postern management API',
       version: '1',
       description: DESCRIPTION,
+      contact: { name: 'Postern' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: '/', description: 'The installation that this document comes from.' }],
     security: [{ apiKey: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({
       name,
@@ -40,8 +41,7 @@ export function openApiDocument(routes: readonly Route[]): Json {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the organisation.' },
       },
-      headers: { ...HEADERS, ...REPLAYED, ...RETRY_AFTER },
-      schemas: components.schemas,
+      ...components.all(),
     },
   }
 }
@@ -50,6 +50,14 @@ const DESCRIPTION = `Webhook relay: sources, destinations, connections, events a
 
 Send the API key as \`authorization: Bearer <key>\`. A key for all projects acts in the default project unless
 \`X-Project-Id\` names another. Branch on the \`code\` of an error, never on its message.`
+
+const OpenApi = z.record(z.string(), z.unknown()).meta({
+  id: 'OpenApiDocument',
+  description: 'An OpenAPI document.',
+  examples: [
+    { openapi: '3.1.0', info: { title: 'Postern management API', version: '1' }, paths: {} },
+  ],
+})
 
 /** The document below `/v1`, where a key is needed as for everything. */
 export function openApiRoute(document: () => Json): Route {
@@ -65,7 +73,7 @@ export function openApiRoute(document: () => Json): Route {
     params: {},
     query: z.strictObject({}),
     body: null,
-    responses: { 200: z.record(z.string(), z.unknown()) },
+    responses: { 200: OpenApi },
     errors: [],
     handle: async () => ({ status: 200, body: document() }),
   })
@@ -79,9 +87,12 @@ function operation(described: Route, components: Components): Json {
     summary: described.summary,
     description: [described.description, describeNeeds(described)].filter(Boolean).join('\n\n'),
     'x-permission': described.needsByKind ?? described.permission,
-    parameters: parameters(described, components),
+    parameters: parametersOf(described, components),
     ...(body !== null && {
       requestBody: {
+        description: String(
+          resolve(components.schema(body, 'input'), components.schemas)['description'],
+        ),
         required: !body.safeParse({}).success,
         content: {
           [JSON_TYPE]: illustrated(components.schema(body, 'input'), components, 'input'),
@@ -90,124 +101,33 @@ function operation(described: Route, components: Components): Json {
     }),
     responses: {
       ...successes(described, components),
-      ...failures(described, components),
+      ...failureResponses(errorsOf(described), components),
     },
   }
 }
 
-function parameters(described: Route, components: Components): Json[] {
-  const inPath = Object.entries(described.params).map(([name, kind]) => {
-    const schema = components.schema(Param(kind), 'input')
-    const example = exampleOf(schema, components.schemas, 'input', name)
-    return { name, in: 'path', required: true, schema, example }
-  })
-  const inQuery = Object.entries(described.query?.shape ?? {}).map(([name, part]) => {
-    const required = !part.safeParse(undefined).success
-    const schema = components.schema(part, 'input')
-    const example = exampleOf(schema, components.schemas, 'input', name)
-    return { name, in: 'query', required, schema, ...(required && { example }) }
-  })
-  const named = Object.entries(described.headers ?? {}).map(([name, description]) => ({
-    name,
-    in: 'header',
-    required: false,
-    description,
-    schema: { type: 'string' },
-  }))
-  const inHeader = [PROJECT, ...(described.method === 'POST' ? [IDEMPOTENCY] : []), ...named]
-  return [...inPath, ...inQuery, ...inHeader]
-}
-
-const PROJECT = {
-  name: 'X-Project-Id',
-  in: 'header',
-  required: false,
-  description:
-    'The project to act in. Without it: the one the key is bound to, or the default project.',
-  schema: { type: 'string' },
-}
-
-const IDEMPOTENCY = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: `The same key with the same request returns the first answer for ${IDEMPOTENCY_HOURS} hours. Bodies are the same when they parse to the same JSON. Only 2xx answers are kept: after a refusal the key is free.`,
-  schema: { type: 'string', pattern: `^[!-~]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$` },
-}
-
-function successes(described: Route, components: Components): Json {
-  const headers = references(HEADERS, described.method === 'POST' ? REPLAYED : {})
-  return Object.fromEntries(
-    Object.entries(described.responses).map(([status, schema]) => [
-      status,
-      {
-        description: described.summary,
-        headers,
-        ...(schema !== null && {
-          content: {
-            [described.contentType ?? JSON_TYPE]: illustrated(
-              components.schema(schema, 'output'),
-              components,
-              'output',
-            ),
-          },
-        }),
-      },
-    ]),
-  )
-}
-
-function failures(described: Route, components: Components): Json {
-  const responses = failureResponses(errorsOf(described), components)
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => [
-      status,
-      {
-        description: response.description,
-        headers: references(HEADERS, ['429', '503'].includes(status) ? RETRY_AFTER : {}),
-        content: { [JSON_TYPE]: illustrated(response.schema, components, 'output') },
-      },
-    ]),
-  )
-}
-
 const JSON_TYPE = 'application/json'
 
-/** A schema with an example, or one of each of its alternatives. */
-function illustrated(schema: Json, { schemas }: Components, io: 'input' | 'output'): Json {
-  const { oneOf } = schema
-  if (!Array.isArray(oneOf)) return { schema, example: exampleOf(schema, schemas, io) }
-  const examples = oneOf.map((one: Json) => [
-    String(one['$ref']).split('/').at(-1),
-    { value: exampleOf(one, schemas, io) },
-  ])
-  return { schema, examples: Object.fromEntries(examples) }
-}
-
-const HEADERS = {
-  'X-Request-Id': header('string', 'Finds the request in the log.'),
-  'X-RateLimit-Limit': header('integer', 'Requests that the API key may make in a minute.'),
-  'X-RateLimit-Remaining': header('integer', 'How many of them are left.'),
-  'X-RateLimit-Reset': header('integer', 'Seconds until the count begins anew.'),
-}
-const REPLAYED = {
-  'Idempotent-Replayed': {
-    description: 'Given when the answer is that of an earlier request with the Idempotency-Key.',
-    schema: { const: 'true' },
-  },
-}
-const RETRY_AFTER = {
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
-}
-
-function header(type: string, description: string): Json {
-  return { description, required: true, schema: { type } }
-}
-
-function references(...headers: readonly Json[]): Json {
+function successes(described: Route, components: Components): Json {
+  const { method, contentType = JSON_TYPE, responses } = described
+  const headers = components.headers(method === 'POST' ? [...EVERY, REPLAYED] : EVERY)
   return Object.fromEntries(
-    headers.flatMap(Object.keys).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    Object.entries(responses).map(([status, body]) => {
+      if (body === null) return [status, { description: 'It is done. There is no body.', headers }]
+      const schema = components.schema(body, 'output')
+      const { description } = resolve(schema, components.schemas)
+      const content = { [contentType]: illustrated(schema, components, 'output') }
+      return [
+        status,
+        { description: [RESULT[status], description].filter(Boolean).join(' '), headers, content },
+      ]
+    }),
   )
+}
+
+const RESULT: Readonly<Record<string, string>> = {
+  201: 'It was created.',
+  202: 'It was accepted.',
 }
 
 function describeNeeds({ permission, needsByKind }: Route): string {

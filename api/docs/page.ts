@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import { inlined, type Json } from '../openapi/json.ts'
 import { Document, mediaOf, operationsOf, type Operation, type Parameter } from './document.ts'
 import { Html, html, prose } from './html.ts'
 import { member, members } from './members.ts'
@@ -23,8 +24,8 @@ export const PAGE_HEADERS = {
 }
 
 /** The reference of the API for people, made of the document that programs read. */
-export function docsPage(openApi: unknown): string {
-  const document = Document.parse(openApi)
+export function docsPage(openApi: Json): string {
+  const document = Document.parse(inlined(openApi))
   const { info, tags } = document
   return html`<!doctype html>
     <html lang="en">

@@ -5,6 +5,7 @@ import { STATUS } from '../../core/errors.ts'
 import { openApiDocument, openApiRoute } from '../openapi.ts'
 import { errorsOf, type Route } from '../route.ts'
 import { ROUTES } from '../routes.ts'
+import { inlined } from './json.ts'
 
 const Json = z.record(z.string(), z.unknown())
 type Json = z.infer<typeof Json>
@@ -40,12 +41,18 @@ const Document = z.object({
   openapi: z.literal('3.1.0'),
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
-  components: z.object({ schemas: z.record(z.string(), Json), headers: Json }),
+  components: z.object({
+    schemas: z.record(z.string(), Json),
+    headers: z.record(z.string(), Json),
+    parameters: z.record(z.string(), Json),
+    responses: z.record(z.string(), Json),
+  }),
 })
 
 const routes: readonly Route[] = [...ROUTES, openApiRoute(() => ({}))]
 const raw = openApiDocument(routes)
-const document = Document.parse(raw)
+const document = Document.parse(inlined(raw))
+const { components } = document
 const text = JSON.stringify(raw)
 const operations = routes.map((route): [string, Route] => [route.operationId, route])
 
@@ -63,12 +70,16 @@ function faultsOf(schema: Json, value: unknown): unknown[] {
   return z.fromJSONSchema(JSON.parse(linked)).safeParse(value).error?.issues ?? []
 }
 
-function expectIllustrated({ schema, example, examples }: z.infer<typeof Media>, where: string) {
-  const values = examples === undefined ? [example] : Object.values(examples).map((e) => e.value)
+function valuesOf({ example, examples }: z.infer<typeof Media>): unknown[] {
+  return examples === undefined ? [example] : Object.values(examples).map((one) => one.value)
+}
+
+function expectIllustrated(media: z.infer<typeof Media>, where: string): void {
+  const values = valuesOf(media)
   expect(values.length, where).toBeGreaterThan(0)
   for (const value of values) {
     expect(value, where).toBeDefined()
-    expect(faultsOf(schema, value), `${where}: ${JSON.stringify(value)}`).toEqual([])
+    expect(faultsOf(media.schema, value), `${where}: ${JSON.stringify(value)}`).toEqual([])
   }
 }
 
@@ -83,10 +94,10 @@ test('the document holds the operations of the table and no other', () => {
 })
 
 test('no reference dangles, no component is unused, nothing is left of the generator', () => {
-  for (const kind of ['schemas', 'headers'] as const) {
+  for (const kind of ['schemas', 'headers', 'parameters', 'responses'] as const) {
     const pattern = new RegExp(`"\\$ref":"#/components/${kind}/([^"]+)"`, 'g')
     const used = new Set([...text.matchAll(pattern)].map(([, name]) => String(name)))
-    expect([...used].toSorted()).toEqual(Object.keys(document.components[kind]).toSorted())
+    expect([...used].toSorted()).toEqual(Object.keys(components[kind]).toSorted())
   }
   expect(text).not.toContain('$defs')
   expect([...text.matchAll(/"\$ref":"(?!#\/components\/)/g)]).toEqual([])
@@ -133,7 +144,9 @@ test.for(operations)('%s has an example of its request that it accepts', ([, rou
   expect(media).toBeDefined()
   if (media === undefined) return
   expectIllustrated(media, 'request')
-  expect(route.body?.safeParse(media.example).error?.issues ?? []).toEqual([])
+  for (const value of valuesOf(media)) {
+    expect(route.body?.safeParse(value).error?.issues ?? []).toEqual([])
+  }
 })
 
 test.for(operations)('%s has a schema and an example of each response', ([, route]) => {
@@ -161,5 +174,8 @@ test.for(operations)('%s names its codes, the 429 without one, 500 and 503', ([,
     )
   }
   expect(faultsOf(JSON.parse(schemaOf(429)), { status: 429, message: 'x' })).toEqual([])
-  for (const status of [500, 503]) expect(schemaOf(status)).toContain('Failure"')
+  const failure = { message: 'x', data: { requestId: crypto.randomUUID() } }
+  for (const status of [500, 503]) {
+    expect(faultsOf(JSON.parse(schemaOf(status)), { ...failure, status })).toEqual([])
+  }
 })

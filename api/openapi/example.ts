@@ -62,6 +62,21 @@ export function exampleOf(
   return make(name, schema, { schemas, io, depth: 0 })
 }
 
+/** A schema with an example, or one of each of its alternatives. */
+export function illustrated(
+  schema: Json,
+  { schemas }: { schemas: Readonly<Record<string, Json>> },
+  io: 'input' | 'output',
+): Json {
+  const { oneOf } = resolve(schema, schemas)
+  if (!Array.isArray(oneOf)) return { schema, example: exampleOf(schema, schemas, io) }
+  const examples = oneOf.map((one: Json) => [
+    String(one['$ref']).split('/').at(-1),
+    { value: exampleOf(one, schemas, io) },
+  ])
+  return { schema, examples: Object.fromEntries(examples) }
+}
+
 function make(name: string, schema: Json, outer: Scope): unknown {
   const scope = { ...outer, depth: outer.depth + 1 }
   if (scope.depth > DEPTH_MAX) return null

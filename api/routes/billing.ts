@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import { readUsage } from '../../core/db/billing/usage.ts'
 import { changeBilling } from '../billing.ts'
+import { NoMembers } from '../fields.ts'
 import { standingFor } from '../grants.ts'
 import { route } from '../route.ts'
 import { Plan, PlanChange, Usage, viewPlan, viewUsage } from '../shapes/billing.ts'
@@ -61,7 +62,7 @@ export const BILLING_ROUTES = [
     operationId: 'cancelSubscription',
     summary: 'End the subscription at the end of its period',
     description: 'Then the organisation is on the free plan. A scheduled change is dropped.',
-    body: nothing,
+    body: NoMembers,
     async handle({ deps, principal }) {
       const standing = await changeBilling(deps, principal, { kind: 'cancel' })
       return { status: 200, body: viewPlan(standing) }
@@ -72,7 +73,7 @@ export const BILLING_ROUTES = [
     path: '/billing/resume',
     operationId: 'resumeSubscription',
     summary: 'Take back a cancellation before it takes effect',
-    body: nothing,
+    body: NoMembers,
     async handle({ deps, principal }) {
       const standing = await changeBilling(deps, principal, { kind: 'resume' })
       return { status: 200, body: viewPlan(standing) }
@@ -96,7 +97,7 @@ export const BILLING_ROUTES = [
     path: '/billing/revert-scheduled-change',
     operationId: 'revertScheduledChange',
     summary: 'Drop the change of plan that is scheduled for the end of the period',
-    body: nothing,
+    body: NoMembers,
     async handle({ deps, principal }) {
       const standing = await changeBilling(deps, principal, { kind: 'revert_scheduled_change' })
       return { status: 200, body: viewPlan(standing) }

@@ -49,7 +49,7 @@ export const CONNECTION_ROUTES = [
     params: {},
     query: ListQuery,
     body: null,
-    responses: { 200: listOf(Connection) },
+    responses: { 200: listOf(Connection, 'ConnectionList') },
     errors: [],
     async handle({ deps, project, query }) {
       const list = readPage(query, 'connections', project())

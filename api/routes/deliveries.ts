@@ -11,12 +11,12 @@ import { attemptsWithHeaders } from '../attempts.ts'
 import { cancelDelivery } from '../cancel.ts'
 import { readCursor, refuseCursor, writeCursor, type Place } from '../cursor.ts'
 import { refuseMissing } from '../failure.ts'
-import { Cursor, IdInput, Limit, Moment, SortDir } from '../fields.ts'
+import { Cursor, From, IdInput, Limit, NoMembers, SortDir, To } from '../fields.ts'
 import { listOf } from '../list.ts'
 import { retryDelivery } from '../retry.ts'
 import { route } from '../route.ts'
-import { Attempt } from '../shapes/attempt.ts'
-import { Delivery, DELIVERY_STATUSES, ErrorCode, viewDelivery } from '../shapes/delivery.ts'
+import { DeliveryWithAttempts } from '../shapes/attempt.ts'
+import { Delivery, DeliveryStatus, ErrorCode, viewDelivery } from '../shapes/delivery.ts'
 
 const tag = 'Deliveries'
 const read = { resource: 'deliveries', level: 'read' } as const
@@ -25,26 +25,25 @@ const noQuery = z.strictObject({})
 const ResponseStatus = z
   .string()
   .regex(/^[1-5](?:\d\d|xx)$/, 'Expected a status as 503 or a class as 5xx')
-  .meta({ id: 'ResponseStatusFilter' })
+  .describe('Those whose last answer had this status, such as `503`, or this class, such as `5xx`.')
 
 const DeliveryQuery = z.strictObject({
-  status: z.enum(DELIVERY_STATUSES).optional(),
-  eventId: IdInput('evt').optional(),
-  connectionId: IdInput('con').optional(),
-  destinationId: IdInput('dst').optional(),
-  sourceId: IdInput('src').optional(),
-  errorCode: ErrorCode.optional(),
+  status: DeliveryStatus.optional().describe('Those in this status.'),
+  eventId: IdInput('evt').optional().describe('Those of this event.'),
+  connectionId: IdInput('con').optional().describe('Those of this connection.'),
+  destinationId: IdInput('dst').optional().describe('Those to this destination.'),
+  sourceId: IdInput('src').optional().describe('Those of the events of this source.'),
+  errorCode: ErrorCode.optional().describe('Those whose last attempt failed with this code.'),
   responseStatus: ResponseStatus.optional(),
-  from: Moment.optional(),
-  to: Moment.optional(),
+  from: From,
+  to: To,
   limit: Limit,
   cursor: Cursor,
-  sortBy: z.enum(['createdAt', 'nextAttemptAt']).default('createdAt'),
+  sortBy: z
+    .enum(['createdAt', 'nextAttemptAt'])
+    .default('createdAt')
+    .describe('The time to sort by; `nextAttemptAt` only for deliveries that wait.'),
   sortDir: SortDir,
-})
-
-const DeliveryWithAttempts = Delivery.extend({ attempts: z.array(Attempt) }).meta({
-  id: 'DeliveryWithAttempts',
 })
 
 export const DELIVERY_ROUTES = [
@@ -61,7 +60,7 @@ export const DELIVERY_ROUTES = [
     params: {},
     query: DeliveryQuery,
     body: null,
-    responses: { 200: listOf(Delivery) },
+    responses: { 200: listOf(Delivery, 'DeliveryList') },
     errors: [],
     async handle({ deps, project, query }) {
       const { cursor, limit, from, to, sortBy, sortDir, ...filters } = query
@@ -130,7 +129,7 @@ export const DELIVERY_ROUTES = [
     scope: 'reach',
     params: { id: 'dlv' },
     query: noQuery,
-    body: noQuery,
+    body: NoMembers,
     responses: { 202: Delivery },
     errors: ['CONFLICT'],
     async handle({ deps, principal, reach, params }) {
@@ -150,7 +149,7 @@ export const DELIVERY_ROUTES = [
     scope: 'reach',
     params: { id: 'dlv' },
     query: noQuery,
-    body: noQuery,
+    body: NoMembers,
     responses: { 202: Delivery },
     errors: ['CONFLICT'],
     async handle({ deps, principal, reach, params }) {

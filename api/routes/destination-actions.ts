@@ -22,43 +22,63 @@ const tag = 'Destinations'
 const write = { resource: 'destinations', level: 'write' } as const
 const noQuery = z.strictObject({})
 
+const PreviousSecret = z
+  .object({
+    secret: z.string().describe('The previous secret.'),
+    expiresAt: Timestamp.describe('Until when deliveries are signed with it too.'),
+  })
+  .meta({ id: 'PreviousSigningSecret', description: 'A signing secret that is about to end.' })
+
 const SigningSecret = z
   .object({
-    secret: z.string(),
-    previous: z.object({ secret: z.string(), expiresAt: Timestamp }).nullable(),
+    secret: z.string().describe('The secret that deliveries are signed with, `whsec_…`.'),
+    previous: PreviousSecret.nullable().describe('Null when no rotation is under way.'),
   })
-  .meta({ id: 'SigningSecret' })
+  .meta({ id: 'SigningSecret', description: 'The signing secret of a destination.' })
 
 const SigningSecretRotation = z
   .strictObject({
-    force: z.boolean().default(false),
-    overlapSeconds: z.int().min(0).max(OVERLAP_SECONDS_MAX).default(OVERLAP_SECONDS_DEFAULT),
+    force: z.boolean().default(false).describe('Displace a previous secret that still signs.'),
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(OVERLAP_SECONDS_MAX)
+      .default(OVERLAP_SECONDS_DEFAULT)
+      .describe('How long deliveries are signed with the previous secret too.'),
   })
-  .meta({ id: 'SigningSecretRotation' })
+  .meta({ id: 'SigningSecretRotation', description: 'How to rotate a signing secret.' })
 
 const RotatedSigningSecret = z
-  .object({ secret: z.string(), previousExpiresAt: Timestamp })
-  .meta({ id: 'RotatedSigningSecret' })
+  .object({
+    secret: z.string().describe('The new signing secret, `whsec_…`.'),
+    previousExpiresAt: Timestamp.describe('Until when the previous one signs too.'),
+  })
+  .meta({ id: 'RotatedSigningSecret', description: 'The new signing secret of a destination.' })
 
 /** What is sent when nothing is said. */
 const TEST_BODY = { type: 'postern.test', message: 'A test delivery' }
 
 const TestInput = z
   .strictObject({
-    body: z.json().default(TEST_BODY).transform(textOf).meta({
+    body: z.unknown().default(TEST_BODY).transform(textOf).meta({
       description: 'A text is sent as it is, everything else as its JSON.',
     }),
-    headers: Headers.default({}).transform(withContentType),
+    headers: Headers.default({})
+      .transform(withContentType)
+      .describe('Headers to send besides those of the destination.'),
   })
   .refine(({ body }) => Buffer.byteLength(body) <= TEST_BODY_BYTES_MAX, {
     path: ['body'],
     message: `Expected at most ${TEST_BODY_BYTES_MAX} bytes`,
   })
-  .meta({ id: 'TestDeliveryInput' })
+  .meta({ id: 'TestDeliveryCreate', description: 'What to send.' })
 
 const TestDelivery = z
-  .object({ deliveryId: Id('dlv'), attempt: Attempt })
-  .meta({ id: 'TestDelivery' })
+  .object({
+    deliveryId: Id('dlv').describe('The delivery that was made.'),
+    attempt: Attempt,
+  })
+  .meta({ id: 'TestDelivery', description: 'A test delivery and its one attempt.' })
 
 export const DESTINATION_ACTION_ROUTES = [
   route({

@@ -23,7 +23,7 @@ import {
 } from '../destination-change.ts'
 import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
-import { Flag } from '../fields.ts'
+import { Cascade } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
 import { demand } from '../principal.ts'
 import { route, type Call } from '../route.ts'
@@ -53,7 +53,7 @@ export const DESTINATION_ROUTES = [
     params: {},
     query: ListQuery,
     body: null,
-    responses: { 200: listOf(Destination) },
+    responses: { 200: listOf(Destination, 'DestinationList') },
     errors: [],
     async handle({ deps, project, query }) {
       const list = readPage(query, 'destinations', project())
@@ -153,7 +153,7 @@ export const DESTINATION_ROUTES = [
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'dst' },
-    query: z.strictObject({ cascade: Flag.default(false) }),
+    query: z.strictObject({ cascade: Cascade }),
     body: null,
     responses: { 204: null },
     errors: ['CONFLICT'],

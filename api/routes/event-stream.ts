@@ -5,15 +5,19 @@ import { z } from 'zod'
 import { compileFilter, Filter } from '../../core/match/filter.ts'
 import { IdInput } from '../fields.ts'
 import { route } from '../route.ts'
-import { EVENT_STATUSES } from '../shapes/event.ts'
+import { EventStatus } from '../shapes/event.ts'
 
 const StreamQuery = z.strictObject({
-  sourceId: IdInput('src').optional(),
-  status: z.enum(EVENT_STATUSES).optional(),
-  eventType: Filter.shape.eventTypes.unwrap().element.optional(),
+  sourceId: IdInput('src').optional().describe('Those of this source.'),
+  status: EventStatus.optional().describe('Those in this status.'),
+  eventType: Filter.shape.eventTypes
+    .unwrap()
+    .element.optional()
+    .describe('Those of this type; `*` as the last character stands for anything.'),
 })
 
 const EventStream = z.instanceof(Readable).meta({
+  id: 'EventStream',
   type: 'string',
   examples: ['event: ready\nid: 1042-0.0\ndata: {}\n\n'],
   description:

@@ -7,18 +7,12 @@ import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
 import { findPage } from '../event-page.ts'
 import { refuseMissing } from '../failure.ts'
-import { Cursor, IdInput, Limit, Moment, SortDir } from '../fields.ts'
+import { Cursor, From, IdInput, Limit, NoMembers, SortDir, Timestamp, To } from '../fields.ts'
 import type { EventPage } from '../horizon.ts'
 import { replayEvent } from '../replay.ts'
 import { route } from '../route.ts'
 import { Delivery, viewDelivery } from '../shapes/delivery.ts'
-import {
-  Event,
-  EVENT_STATUSES,
-  EventSummary,
-  viewEvent,
-  viewEventSummary,
-} from '../shapes/event.ts'
+import { Event, EventStatus, EventSummary, viewEvent, viewEventSummary } from '../shapes/event.ts'
 import { Timeline } from '../shapes/timeline.ts'
 import { SHOWN_DELIVERIES, timelineOf } from '../timeline.ts'
 
@@ -27,23 +21,41 @@ const read = { resource: 'events', level: 'read' } as const
 const noQuery = z.strictObject({})
 
 const EventQuery = z.strictObject({
-  sourceId: IdInput('src').optional(),
-  status: z.enum(EVENT_STATUSES).optional(),
-  from: Moment.optional(),
-  to: Moment.optional(),
+  sourceId: IdInput('src').optional().describe('Those of this source.'),
+  status: EventStatus.optional().describe('Those in this status.'),
+  from: From,
+  to: To,
   limit: Limit,
   cursor: Cursor,
-  search: z.string().min(1).max(SEARCH_LENGTH_MAX).optional(),
-  sortBy: z.enum(['createdAt']).default('createdAt'),
+  search: z
+    .string()
+    .min(1)
+    .max(SEARCH_LENGTH_MAX)
+    .optional()
+    .describe('Those whose id, type, idempotency key or body holds this text, in any case.'),
+  sortBy: z.enum(['createdAt']).default('createdAt').describe('The time to sort by.'),
   sortDir: SortDir,
 })
 
-const EventList = z.object({
-  data: z.array(EventSummary),
-  nextCursor: z.string().nullable(),
-  truncated: z.boolean().optional(),
-  searchedThrough: z.iso.datetime({ precision: 3 }).optional(),
-})
+const EventList = z
+  .object({
+    data: z.array(EventSummary).describe('The events of this page.'),
+    nextCursor: z.string().nullable().describe('The cursor of the next page; null on the last.'),
+    truncated: z
+      .boolean()
+      .optional()
+      .describe('With `search`: time was up before all events were looked at.'),
+    searchedThrough: Timestamp.optional().describe('With `search`: how far it has looked.'),
+  })
+  .meta({ id: 'EventList', description: 'A page of events.' })
+
+const EventPresence = z
+  .object({ hasAny: z.boolean().describe('The project has stored an event.') })
+  .meta({ id: 'EventPresence', description: 'Whether there has been an event.' })
+
+const Replay = z
+  .object({ deliveries: z.array(Delivery).describe('The deliveries that were made; maybe none.') })
+  .meta({ id: 'Replay', description: 'What a replay made.' })
 
 export const EVENT_ROUTES = [
   route({
@@ -89,7 +101,7 @@ export const EVENT_ROUTES = [
     params: {},
     query: noQuery,
     body: null,
-    responses: { 200: z.object({ hasAny: z.boolean() }) },
+    responses: { 200: EventPresence },
     errors: [],
     async handle({ deps, project }) {
       return { status: 200, body: { hasAny: await hasAnyEvent(deps.lists, project()) } }
@@ -144,8 +156,8 @@ export const EVENT_ROUTES = [
     scope: 'reach',
     params: { id: 'evt' },
     query: noQuery,
-    body: noQuery,
-    responses: { 202: z.object({ deliveries: z.array(Delivery) }) },
+    body: NoMembers,
+    responses: { 202: Replay },
     errors: ['QUOTA_EXCEEDED'],
     async handle({ deps, principal, reach, params }) {
       const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { findEvent } from '../../core/db/events/events.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
-import { compileFilter, matchFilter, type Matchable } from '../../core/match/filter.ts'
+import { compileFilter, Filter, matchFilter, type Matchable } from '../../core/match/filter.ts'
 import { lowerHeaders, matchableOf } from '../../core/match/matchable.ts'
 import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../failure.ts'
@@ -10,39 +10,49 @@ import { IdInput } from '../fields.ts'
 import { demand } from '../principal.ts'
 import { route } from '../route.ts'
 import { Pairs } from '../shapes/attempt.ts'
-import { Filter } from '../shapes/connection.ts'
 
 const Texts = z.record(z.string(), z.string())
 
-const Sample = z.strictObject({
-  eventType: z.string().nullish(),
-  headers: Texts.optional(),
-  query: Texts.optional(),
-  body: z.unknown().optional(),
-})
+const Sample = z
+  .strictObject({
+    eventType: z.string().nullish().describe('The type of the event; null has none.'),
+    headers: Texts.optional().describe('Its headers by their names.'),
+    query: Texts.optional().describe('Its query parameters by their names.'),
+    body: z.unknown().optional().describe('Its parsed body: any JSON.'),
+  })
+  .meta({ id: 'FilterSample', description: 'An event that is made up.' })
 
 const TestFilter = z
   .strictObject({
     filter: Filter,
-    eventId: IdInput('evt').optional(),
-    sample: Sample.optional(),
+    eventId: IdInput('evt').optional().describe('A stored event to match; or give `sample`.'),
+    sample: Sample.optional().describe('An event to match; or give `eventId`.'),
   })
   .refine(({ eventId, sample }) => (eventId === undefined) !== (sample === undefined), {
     message: 'Expected one of eventId and sample',
     path: ['sample'],
   })
   .meta({
-    id: 'TestFilter',
+    id: 'FilterTest',
+    description: 'A filter and the event that it is tried on.',
     examples: [{ filter: { body: { amount: { $gte: 100 } } }, sample: { body: { amount: 120 } } }],
   })
 
 const FilterMatch = z
   .object({
-    matched: z.boolean(),
-    failedPart: z.enum(['eventTypes', 'headers', 'query', 'body']).nullable(),
-    path: z.string().nullable().meta({ description: 'The first condition that failed.' }),
+    matched: z.boolean().describe('The event passes.'),
+    failedPart: z
+      .enum(['eventTypes', 'headers', 'query', 'body'])
+      .nullable()
+      .describe('The part of the filter that excluded it; null when it passes.'),
+    path: z
+      .string()
+      .nullable()
+      .describe(
+        'The first condition that failed, such as `body.amount.$gte`; null when it passes.',
+      ),
   })
-  .meta({ id: 'FilterMatch' })
+  .meta({ id: 'FilterMatch', description: 'Whether a filter lets an event pass.' })
 
 export const FILTER_ROUTES = [
   route({

@@ -23,7 +23,7 @@ import { audit } from '../change.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
 import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../failure.ts'
-import { Cursor, Limit, SortDir } from '../fields.ts'
+import { Cursor, Limit, NoMembers, SortDir } from '../fields.ts'
 import { listOf } from '../list.ts'
 import { demand, type Principal } from '../principal.ts'
 import { route } from '../route.ts'
@@ -39,11 +39,11 @@ const tag = 'Operations'
 const noQuery = z.strictObject({})
 
 const OperationQuery = z.strictObject({
-  kind: z.enum(OPERATION_KINDS).optional(),
-  status: z.enum(OPERATION_STATUSES).optional(),
+  kind: z.enum(OPERATION_KINDS).optional().describe('Those of this kind.'),
+  status: z.enum(OPERATION_STATUSES).optional().describe('Those in this status.'),
   limit: Limit,
   cursor: Cursor,
-  sortBy: z.enum(['createdAt']).default('createdAt'),
+  sortBy: z.enum(['createdAt']).default('createdAt').describe('The time to sort by.'),
   sortDir: SortDir,
 })
 
@@ -107,7 +107,7 @@ export const OPERATION_ROUTES = [
     params: {},
     query: OperationQuery,
     body: null,
-    responses: { 200: listOf(Operation) },
+    responses: { 200: listOf(Operation, 'OperationList') },
     errors: [],
     async handle({ deps, project, query }) {
       const { cursor, limit, kind, status, sortBy, sortDir } = query
@@ -156,7 +156,7 @@ export const OPERATION_ROUTES = [
     scope: 'reach',
     params: { id: 'opr' },
     query: noQuery,
-    body: noQuery,
+    body: NoMembers,
     responses: { 200: Operation },
     errors: ['CONFLICT', 'INSUFFICIENT_API_KEY_PERMISSIONS'],
     async handle({ deps, principal, reach, params }) {

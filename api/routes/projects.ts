@@ -16,7 +16,7 @@ import { announceChanges, type ConfigChange } from '../../core/stream/config-cha
 import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
 import { audit, transact } from '../change.ts'
 import { refuseMissing } from '../failure.ts'
-import { Flag } from '../fields.ts'
+import { Cascade } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
 import { demand, type Principal } from '../principal.ts'
 import { route, type Call } from '../route.ts'
@@ -37,7 +37,7 @@ export const PROJECT_ROUTES = [
     params: {},
     query: ListQuery,
     body: null,
-    responses: { 200: listOf(Project) },
+    responses: { 200: listOf(Project, 'ProjectList') },
     errors: [],
     async handle({ deps, reach, query }) {
       const list = readPage(query, 'projects', reach.projectId ?? reach.organisationId)
@@ -153,7 +153,7 @@ export const PROJECT_ROUTES = [
     permission: { resource: 'projects', level: 'write', isExplicit: true },
     scope: 'reach',
     params: { id: 'prj' },
-    query: z.strictObject({ cascade: Flag.default(false) }),
+    query: z.strictObject({ cascade: Cascade }),
     body: null,
     responses: { 204: null },
     errors: ['CONFLICT'],

@@ -10,7 +10,7 @@ import { OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX } from '../../core/limits.
 import { flushSecretUsage } from '../../core/stream/secret-usage.ts'
 import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../failure.ts'
-import { Timestamp } from '../fields.ts'
+import { NoMembers, Timestamp } from '../fields.ts'
 import { route, type Call } from '../route.ts'
 import { Source } from '../shapes/source.ts'
 import { showSource } from '../show-source.ts'
@@ -26,18 +26,37 @@ const noQuery = z.strictObject({})
 
 const SecretRotation = z
   .strictObject({
-    secret: z.string().trim().min(1).max(SECRET_LENGTH_MAX).optional(),
-    overlapSeconds: z.int().min(0).max(OVERLAP_SECONDS_MAX).default(OVERLAP_SECONDS_DEFAULT),
+    secret: z
+      .string()
+      .trim()
+      .min(1)
+      .max(SECRET_LENGTH_MAX)
+      .optional()
+      .describe('The new secret; without it one is made.'),
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(OVERLAP_SECONDS_MAX)
+      .default(OVERLAP_SECONDS_DEFAULT)
+      .describe('How long the previous secret verifies too.'),
   })
-  .meta({ id: 'SourceSecretRotation' })
+  .meta({ id: 'SourceSecretRotation', description: 'How to rotate the secret of a source.' })
 
 const RotatedSecret = z
-  .object({ secret: z.string(), previousExpiresAt: Timestamp })
-  .meta({ id: 'RotatedSourceSecret' })
+  .object({
+    secret: z.string().describe('The new secret, which is shown here only.'),
+    previousExpiresAt: Timestamp.describe('Until when the previous secret verifies too.'),
+  })
+  .meta({ id: 'RotatedSourceSecret', description: 'The new secret of a source.' })
 
 const Cancellation = z
-  .strictObject({ force: z.boolean().default(false) })
-  .meta({ id: 'SourceRotationCancellation' })
+  .strictObject({
+    force: z
+      .boolean()
+      .default(false)
+      .describe('Go back even if the new secret is in use, or if that cannot be told.'),
+  })
+  .meta({ id: 'SourceRotationCancellation', description: 'How to end a rotation.' })
 
 export const SOURCE_ROTATION_ROUTES = [
   route({
@@ -52,7 +71,7 @@ export const SOURCE_ROTATION_ROUTES = [
     scope: 'reach',
     params: { id: 'src' },
     query: noQuery,
-    body: z.strictObject({}),
+    body: NoMembers,
     responses: { 200: Source },
     errors: [],
     async handle(call) {

@@ -16,7 +16,7 @@ import { announceChanges } from '../../core/stream/config-changes.ts'
 import { audit, transact } from '../change.ts'
 import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
-import { Flag } from '../fields.ts'
+import { Cascade } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
 import { demand } from '../principal.ts'
 import { route, type Call } from '../route.ts'
@@ -43,7 +43,7 @@ export const SOURCE_ROUTES = [
     params: {},
     query: ListQuery,
     body: null,
-    responses: { 200: listOf(Source) },
+    responses: { 200: listOf(Source, 'SourceList') },
     errors: [],
     async handle({ deps, project, query }) {
       const list = readPage(query, 'sources', project())
@@ -139,7 +139,7 @@ export const SOURCE_ROUTES = [
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'src' },
-    query: z.strictObject({ cascade: Flag.default(false) }),
+    query: z.strictObject({ cascade: Cascade }),
     body: null,
     responses: { 204: null },
     errors: ['CONFLICT'],

@@ -27,7 +27,7 @@ import {
 } from '../../core/statistics/granularity.ts'
 import { IdInput, Moment } from '../fields.ts'
 import { route } from '../route.ts'
-import { DashboardBucket, groupsOf, viewDashboard } from '../shapes/dashboard.ts'
+import { Dashboard, groupsOf, viewDashboard } from '../shapes/dashboard.ts'
 
 const tag = 'Deliveries'
 const read = { resource: 'deliveries', level: 'read' } as const
@@ -37,14 +37,24 @@ const GROUPS = ['source', 'destination', 'connection', 'rejectionReason'] as con
 const PREFIX = { source: 'src', destination: 'dst', connection: 'con' } as const
 
 const DashboardQuery = z.strictObject({
-  from: Moment.optional(),
-  to: Moment.optional(),
-  granularity: z.enum(GRANULARITIES).default('hour'),
-  sourceId: IdInput('src').optional(),
-  destinationId: IdInput('dst').optional(),
-  connectionId: IdInput('con').optional(),
-  groupBy: z.enum(GROUPS).optional(),
+  from: Moment.optional().describe('When the range begins; its bucket is included.'),
+  to: Moment.optional().describe('When the range ends, not included; now by default.'),
+  granularity: z.enum(GRANULARITIES).default('hour').describe('How long a bucket is.'),
+  sourceId: IdInput('src').optional().describe('Counts of this source.'),
+  destinationId: IdInput('dst').optional().describe('Counts of this destination.'),
+  connectionId: IdInput('con').optional().describe('Counts of this connection.'),
+  groupBy: z.enum(GROUPS).optional().describe('What to count apart.'),
 })
+
+const WaitingDeliveries = z
+  .object({
+    pending: z.int().min(0).describe('Deliveries that wait for an attempt.'),
+    throttled: z.int().min(0).describe('Deliveries held by pacing or by their destination.'),
+    oldestPendingAgeSeconds: z.int().min(0).nullable().meta({
+      description: 'Since the oldest pending delivery was made; null when none is pending.',
+    }),
+  })
+  .meta({ id: 'WaitingDeliveries', description: 'How many deliveries wait now.' })
 
 export const STATISTICS_ROUTES = [
   route({
@@ -59,7 +69,7 @@ export const STATISTICS_ROUTES = [
     params: {},
     query: DashboardQuery,
     body: null,
-    responses: { 200: z.object({ data: z.array(DashboardBucket) }) },
+    responses: { 200: Dashboard },
     errors: [],
     async handle({ deps, project, query }) {
       const { groupBy, sourceId, destinationId, connectionId } = query
@@ -107,15 +117,7 @@ export const STATISTICS_ROUTES = [
     params: {},
     query: z.strictObject({}),
     body: null,
-    responses: {
-      200: z.object({
-        pending: z.int().min(0),
-        throttled: z.int().min(0),
-        oldestPendingAgeSeconds: z.int().min(0).nullable().meta({
-          description: 'Since the oldest pending delivery was made; null when none is pending.',
-        }),
-      }),
-    },
+    responses: { 200: WaitingDeliveries },
     errors: [],
     async handle({ deps, project }) {
       const { oldestPendingId, ...counts } = await readWaiting(deps.lists, project())

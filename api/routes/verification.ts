@@ -7,66 +7,101 @@ import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
 import { VerifierConfig } from '../../core/verify/config.ts'
 import { verifyWithKeys } from '../../core/verify/keys.ts'
 import { listPresets } from '../../core/verify/presets.ts'
-import { REJECTION_REASONS, type SignedRequest } from '../../core/verify/request.ts'
+import { type SignedRequest } from '../../core/verify/request.ts'
 import { compileVerifier } from '../../core/verify/verify.ts'
 import { refuseMissing } from '../failure.ts'
 import { Moment } from '../fields.ts'
 import { route } from '../route.ts'
+import { RejectionReason } from '../shapes/rejection.ts'
 
 const noQuery = z.strictObject({})
 
 const Preset = z
   .object({
-    preset: z.string(),
-    type: z.string(),
-    needs: z.array(z.string()),
-    config: z.record(z.string(), z.unknown()),
-    handshake: z.string().nullable(),
-    ingestResponse: z.record(z.string(), z.unknown()),
-    allowedMethods: z.array(z.string()),
-    eventTypeField: z.string().nullable(),
-    idempotencyKeys: z.array(z.string()),
-    forcesIdempotencyKeys: z.boolean(),
-    bodyAuthenticated: z.boolean(),
+    preset: z.string().describe('The name of the preset.'),
+    type: z.string().describe('The type of its verifier.'),
+    needs: z
+      .array(z.string())
+      .describe('Members that the short form must give; `handshake.` ones belong to the source.'),
+    config: z
+      .record(z.string(), z.unknown())
+      .describe('The members of a verifier that the preset fills in.'),
+    handshake: z
+      .string()
+      .nullable()
+      .describe('The kind of its handshake; null when the provider makes none.'),
+    ingestResponse: z
+      .record(z.string(), z.unknown())
+      .describe('The `ingestResponse` that a source gets with it.'),
+    allowedMethods: z
+      .array(z.string())
+      .describe('The `allowedMethods` that a source gets with it.'),
+    eventTypeField: z
+      .string()
+      .nullable()
+      .describe('The selector of the event’s type; null where the provider has none.'),
+    idempotencyKeys: z
+      .array(z.string())
+      .describe('Selectors of what names an event of the provider.'),
+    forcesIdempotencyKeys: z
+      .boolean()
+      .describe('These keys are always used: without them a request could be sent again.'),
+    bodyAuthenticated: z.boolean().describe('Its verifier covers the body.'),
   })
-  .meta({ id: 'VerifierPreset' })
+  .meta({ id: 'VerifierPreset', description: 'A provider that is known by name.' })
 
-const headerValue = z.union([z.string(), z.array(z.string()).max(100)])
+const PresetList = z
+  .object({ data: z.array(Preset).describe('All presets by name.') })
+  .meta({ id: 'VerifierPresetList', description: 'The presets.' })
+
+const HeaderValue = z
+  .union([z.string(), z.array(z.string()).max(100)])
+  .meta({ id: 'HeaderValue', description: 'A value, or several of a header that is repeated.' })
 
 const TestSignature = z
   .strictObject({
-    headers: z.record(z.string().min(1).max(256), headerValue),
-    body: z.string().optional(),
-    bodyBase64: z.base64().optional(),
+    headers: z
+      .record(z.string().min(1).max(256), HeaderValue)
+      .describe('The headers of the request by their names.'),
+    body: z.string().optional().describe('Its body as text; or give `bodyBase64`.'),
+    bodyBase64: z.base64().optional().describe('Its body in base64; or give `body`.'),
     method: z
       .string()
       .regex(/^[A-Z]{1,20}$/, 'Expected a method in capitals')
-      .default('POST'),
+      .default('POST')
+      .describe('Its method.'),
     url: z
       .url({ protocol: /^https?$/ })
       .max(8192)
-      .optional(),
-    now: Moment.optional(),
+      .optional()
+      .describe('Its URL; the ingest URL of the source by default.'),
+    now: Moment.optional().describe('When it is taken to have come; now by default.'),
   })
   .refine(({ body, bodyBase64 }) => (body === undefined) !== (bodyBase64 === undefined), {
     message: 'Expected one of body and bodyBase64',
     path: ['body'],
   })
   .meta({
-    id: 'TestSignature',
+    id: 'SignatureTest',
+    description: 'A request to verify.',
     examples: [{ headers: { 'x-hub-signature-256': 'sha256=5d7f…' }, body: '{"id":1}' }],
   })
 
 const Diagnosis = z
   .object({
-    valid: z.boolean(),
-    reason: z.enum(REJECTION_REASONS).nullable(),
-    /** What is wrong with the verifier. */
-    detail: z.string().nullable(),
-    verifiedWith: z.string(),
-    secret: z.enum(['current', 'previous']).nullable(),
+    valid: z.boolean().describe('The request would be accepted.'),
+    reason: RejectionReason.nullable().describe('Why it would not; null when it would.'),
+    detail: z
+      .string()
+      .nullable()
+      .describe('What is wrong with the verifier; null when nothing is.'),
+    verifiedWith: z.string().describe('The preset or the type of the verifier.'),
+    secret: z
+      .enum(['current', 'previous'])
+      .nullable()
+      .describe('The secret that verified it; null when none did.'),
   })
-  .meta({ id: 'SignatureDiagnosis' })
+  .meta({ id: 'SignatureDiagnosis', description: 'What ingest would say of a request.' })
 
 export const VERIFICATION_ROUTES = [
   route({
@@ -82,7 +117,7 @@ export const VERIFICATION_ROUTES = [
     params: {},
     query: noQuery,
     body: null,
-    responses: { 200: z.object({ data: z.array(Preset) }) },
+    responses: { 200: PresetList },
     errors: [],
     async handle() {
       const data = listPresets().map((entry) => ({

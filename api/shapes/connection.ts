@@ -3,61 +3,52 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Connection as Row } from '../../core/db/configuration/connections.ts'
 import { encodeId } from '../../core/ids.ts'
-import { Filter as AnyFilter, storedFilter } from '../../core/match/filter.ts'
+import { Filter, storedFilter } from '../../core/match/filter.ts'
 import { Id, IdInput, Metadata, Name, Timestamp } from '../fields.ts'
-
-/** (decisions: Resources, Filter) */
-export const Filter = AnyFilter.meta({ id: 'Filter' })
 
 export const Connection = z
   .object({
-    id: Id('con'),
-    projectId: Id('prj'),
-    name: Name,
-    sourceId: Id('src'),
-    destinationId: Id('dst'),
-    isEnabled: z.boolean(),
-    filter: Filter.nullable(),
+    id: Id('con').describe('The id of the connection.'),
+    projectId: Id('prj').describe('The project that it is in.'),
+    name: Name.describe('Its name, which is unique in the project.'),
+    sourceId: Id('src').describe('The source whose events it takes.'),
+    destinationId: Id('dst').describe('The destination that it delivers to.'),
+    isEnabled: z.boolean().describe('A disabled connection gets no new deliveries.'),
+    filter: Filter.nullable().describe('What an event must match; null takes every event.'),
     metadata: Metadata,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
+    createdAt: Timestamp.describe('When it was created.'),
+    updatedAt: Timestamp.describe('When it was last changed.'),
   })
-  .meta({ id: 'Connection' })
+  .meta({ id: 'Connection', description: 'A route from a source to a destination.' })
 
 const changeable = {
-  name: Name,
-  isEnabled: z.boolean().nullable(),
-  filter: Filter.nullable(),
-  metadata: Metadata.nullable(),
+  name: Name.describe('Unique in the project.'),
+  sourceId: IdInput('src').describe('The source whose events it takes.'),
+  destinationId: IdInput('dst').describe('The destination that it delivers to.'),
+  isEnabled: z.boolean().nullable().describe('True unless told otherwise.'),
+  filter: Filter.nullable().describe('What an event must match; null takes every event.'),
+  metadata: Metadata.nullable().describe('Null is none.'),
 }
 
-export const ConnectionCreate = z
-  .strictObject({
-    name: Name,
-    sourceId: IdInput('src'),
-    destinationId: IdInput('dst'),
-    isEnabled: changeable.isEnabled.optional(),
-    filter: changeable.filter.optional(),
-    metadata: changeable.metadata.optional(),
-  })
-  .meta({ id: 'ConnectionCreate' })
+const Changes = z
+  .strictObject(changeable)
+  .partial()
+  .meta({ id: 'ConnectionChanges', description: 'The members to change; the others stay.' })
 
-/** The path has the name. */
+export const ConnectionCreate = Changes.required({
+  name: true,
+  sourceId: true,
+  destinationId: true,
+}).meta({ id: 'ConnectionCreate', description: 'A connection to make.' })
+
 export const ConnectionUpsert = ConnectionCreate.partial({ name: true }).meta({
   id: 'ConnectionUpsert',
+  description: 'A whole connection. The path has its name; one that is given here is the same.',
 })
 
 export const ConnectionUpdate = z
-  .strictObject({
-    data: z
-      .strictObject({
-        ...changeable,
-        sourceId: IdInput('src'),
-        destinationId: IdInput('dst'),
-      })
-      .partial(),
-  })
-  .meta({ id: 'ConnectionUpdate' })
+  .strictObject({ data: Changes })
+  .meta({ id: 'ConnectionUpdate', description: 'A change of a connection.' })
 
 export function viewConnection(row: Row): z.input<typeof Connection> {
   return {
@@ -75,4 +66,6 @@ export function viewConnection(row: Row): z.input<typeof Connection> {
 }
 
 /** The body of every toggle. */
-export const Toggle = z.strictObject({ isEnabled: z.boolean() }).meta({ id: 'Toggle' })
+export const Toggle = z
+  .strictObject({ isEnabled: z.boolean().describe('Whether it is on afterwards.') })
+  .meta({ id: 'Toggle', description: 'Switches on or off.' })

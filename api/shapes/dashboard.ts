@@ -8,28 +8,60 @@ import { Timestamp } from '../fields.ts'
 const Count = z.int().min(0)
 const Latency = z.number().nullable()
 
-export const DashboardBucket = z
+const Received = z
   .object({
-    start: Timestamp,
+    received: Count.describe('Stored and matched by at least one connection.'),
+    filtered: Count.describe('Stored and excluded by the filters of all connections.'),
+    unmatched: Count.describe('Stored without a connection to take them.'),
+    rejected: Count.describe('Stored as not verified.'),
+  })
+  .meta({
+    id: 'DashboardEvents',
+    description: 'Events by what became of them at ingest, in the bucket in which they came.',
+  })
+
+const Ended = z
+  .object({
+    succeeded: Count.describe('Deliveries that succeeded.'),
+    failed: Count.describe('Deliveries that failed for good.'),
+    throttled: Count.describe('Deliveries that were held for the first time.'),
+  })
+  .meta({
+    id: 'DashboardDeliveries',
+    description:
+      'Ends of deliveries, in the bucket in which they ended (one that is retried by hand may end again), and deliveries that were held for the first time.',
+  })
+
+const Latencies = z
+  .object({
+    p50: Latency.describe('Half of them took no longer.'),
+    p95: Latency.describe('95 of 100 took no longer.'),
+    p99: Latency.describe('99 of 100 took no longer.'),
+  })
+  .meta({
+    id: 'DashboardLatencies',
+    description:
+      'Duration of the attempts that got an answer, whatever its status, within 5 %. Null without such an attempt.',
+  })
+
+const DashboardBucket = z
+  .object({
+    start: Timestamp.describe('When the bucket begins.'),
     group: z.string().optional().meta({
       description:
         'With `groupBy`: the id of the source, destination or connection, or the rejection reason.',
     }),
-    events: z
-      .object({ received: Count, filtered: Count, unmatched: Count, rejected: Count })
-      .meta({ description: 'By what became of them at ingest, in the bucket in which they came.' }),
-    deliveries: z.object({ succeeded: Count, failed: Count, throttled: Count }).meta({
-      description:
-        'Ends of deliveries, in the bucket in which they ended (one that is retried by hand may end again), and deliveries that were held for the first time.',
-    }),
-    attempts: Count,
+    events: Received,
+    deliveries: Ended,
+    attempts: Count.describe('Attempts that ended.'),
     retried: Count.meta({ description: 'Attempts after a delivery’s first.' }),
-    latencyMs: z.object({ p50: Latency, p95: Latency, p99: Latency }).meta({
-      description:
-        'Duration of the attempts that got an answer, whatever its status, within 5 %. Null without such an attempt.',
-    }),
+    latencyMs: Latencies,
   })
-  .meta({ id: 'DashboardBucket' })
+  .meta({ id: 'DashboardBucket', description: 'What was counted in one span of time.' })
+
+export const Dashboard = z
+  .object({ data: z.array(DashboardBucket).describe('By time, then by group.') })
+  .meta({ id: 'Dashboard', description: 'Counts over time.' })
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -4,13 +4,13 @@ import { timestamp } from '../../core/clock.ts'
 import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events/events.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { parsePayload, parseQuery } from '../../core/match/payload.ts'
-import { REJECTION_REASONS } from '../../core/verify/request.ts'
 import { Id, Timestamp } from '../fields.ts'
 import { Pairs } from './attempt.ts'
 import { Delivery } from './delivery.ts'
+import { RejectionReason } from './rejection.ts'
 
 /** (spec: Event status; the last two are no longer written) */
-export const EVENT_STATUSES = [
+const EVENT_STATUSES = [
   'received',
   'filtered',
   'unmatched',
@@ -19,34 +19,46 @@ export const EVENT_STATUSES = [
   'pending',
 ] as const
 
+export const EventStatus = z.enum(EVENT_STATUSES).meta({
+  id: 'EventStatus',
+  description:
+    '`received`: a connection took it. `filtered`: the filters of all connections excluded it. `unmatched`: no connection was there. `rejected`: it was not verified. `duplicate` and `pending` are not written any more.',
+})
+
 export const EventSummary = z
   .object({
-    id: Id('evt'),
-    sourceId: Id('src'),
-    projectId: Id('prj'),
-    status: z.enum(EVENT_STATUSES),
-    eventType: z.string().nullable(),
-    idempotencyKey: z.string().optional(),
-    rejectionReason: z.enum(REJECTION_REASONS).optional(),
-    verifiedWith: z.string(),
-    method: z.string(),
-    path: z.string(),
-    contentType: z.string().nullable(),
-    sizeBytes: z.int(),
-    isBinary: z.boolean(),
-    remoteIp: z.string(),
-    createdAt: Timestamp,
+    id: Id('evt').describe('The id of the event.'),
+    sourceId: Id('src').describe('The source that it came to.'),
+    projectId: Id('prj').describe('The project that it is in.'),
+    status: EventStatus,
+    eventType: z
+      .string()
+      .nullable()
+      .describe('What the source’s `eventTypeField` selects, or null.'),
+    idempotencyKey: z
+      .string()
+      .optional()
+      .describe('The values that the source’s `idempotencyKeys` selected; absent without them.'),
+    rejectionReason: RejectionReason.optional(),
+    verifiedWith: z.string().describe('The preset or the type of the verifier at that time.'),
+    method: z.string().describe('The method of the request.'),
+    path: z.string().describe('The path of the request below the ingest URL.'),
+    contentType: z.string().nullable().describe('Its `content-type`; null without one.'),
+    sizeBytes: z.int().describe('The size of its body.'),
+    isBinary: z.boolean().describe('Its body is no UTF-8 text.'),
+    remoteIp: z.string().describe('The address that it came from.'),
+    createdAt: Timestamp.describe('When it came.'),
   })
-  .meta({ id: 'EventSummary' })
+  .meta({ id: 'EventSummary', description: 'An event as lists show it, without its content.' })
 
 export const Event = EventSummary.extend({
-  headers: Pairs,
-  query: Pairs,
-  payload: z.unknown(),
-  raw: z.string(),
-  rawBase64: z.string(),
-  deliveries: z.array(Delivery),
-}).meta({ id: 'Event' })
+  headers: Pairs.describe('Its headers as they came, with secrets masked.'),
+  query: Pairs.describe('Its query parameters as they came, with secrets masked.'),
+  payload: z.unknown().describe('Its body, parsed: JSON or a form; null when it is neither.'),
+  raw: z.string().describe('Its body as text.'),
+  rawBase64: z.string().describe('Its body byte for byte, in base64.'),
+  deliveries: z.array(Delivery).describe('Its newest deliveries, at most 100.'),
+}).meta({ id: 'Event', description: 'A webhook as it came in, with its newest deliveries.' })
 
 export function viewEventSummary(row: SummaryRow): z.output<typeof EventSummary> {
   return EventSummary.parse({

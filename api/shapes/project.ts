@@ -7,28 +7,42 @@ import { Id, Metadata, Name, Timestamp } from '../fields.ts'
 
 export const Project = z
   .object({
-    id: Id('prj'),
-    organisationId: Id('org'),
-    name: Name,
-    isDefault: z.boolean(),
+    id: Id('prj').describe('The id of the project.'),
+    organisationId: Id('org').describe('The organisation that it belongs to.'),
+    name: Name.describe('Its name, which is unique in the organisation.'),
+    isDefault: z.boolean().describe('Keys for all projects act in it unless they name another.'),
     metadata: Metadata,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
+    createdAt: Timestamp.describe('When it was created.'),
+    updatedAt: Timestamp.describe('When it was last changed.'),
   })
-  .meta({ id: 'Project' })
+  .meta({
+    id: 'Project',
+    description: 'What holds sources, destinations and connections together.',
+  })
 
-const changeable = { name: Name, metadata: Metadata.nullable() }
+const changeable = {
+  name: Name.describe('Unique in the organisation.'),
+  metadata: Metadata.nullable().describe('Null is none.'),
+}
 
-export const ProjectCreate = z
-  .strictObject({ ...changeable, metadata: Metadata.nullish() })
-  .meta({ id: 'ProjectCreate' })
+const Changes = z
+  .strictObject(changeable)
+  .partial()
+  .meta({ id: 'ProjectChanges', description: 'The members to change; the others stay.' })
 
-/** The path has the name. */
-export const ProjectUpsert = ProjectCreate.partial({ name: true }).meta({ id: 'ProjectUpsert' })
+export const ProjectCreate = Changes.required({ name: true }).meta({
+  id: 'ProjectCreate',
+  description: 'A project to make.',
+})
+
+export const ProjectUpsert = ProjectCreate.partial({ name: true }).meta({
+  id: 'ProjectUpsert',
+  description: 'A whole project. The path has its name; one that is given here is the same.',
+})
 
 export const ProjectUpdate = z
-  .strictObject({ data: z.strictObject(changeable).partial() })
-  .meta({ id: 'ProjectUpdate' })
+  .strictObject({ data: Changes })
+  .meta({ id: 'ProjectUpdate', description: 'A change of a project.' })
 
 export function viewProject(row: Row): z.input<typeof Project> {
   return {

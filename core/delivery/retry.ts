@@ -26,12 +26,34 @@ const errorCodes: ReadonlySet<string> = new Set(ATTEMPT_ERROR_CODES)
 
 const Policy = z
   .strictObject({
-    strategy: z.enum(['schedule', 'exponential', 'linear']).default('schedule'),
-    /** The last delay repeats when there are more attempts than delays. */
-    scheduleSeconds: z.array(delaySeconds).min(1).max(ATTEMPTS_MAX).optional(),
-    initialDelaySeconds: delaySeconds.optional(),
-    maxDelaySeconds: delaySeconds.optional(),
-    maxAttempts: z.int().min(1).max(ATTEMPTS_MAX).default(DEFAULT_ATTEMPTS),
+    strategy: z
+      .enum(['schedule', 'exponential', 'linear'])
+      .default('schedule')
+      .describe('How the waiting times grow.'),
+    scheduleSeconds: z
+      .array(delaySeconds)
+      .min(1)
+      .max(ATTEMPTS_MAX)
+      .optional()
+      .describe('With `schedule`: the wait after each failure; the last one repeats.'),
+    initialDelaySeconds: delaySeconds
+      .optional()
+      .describe(
+        `With \`linear\` and \`exponential\`: the wait after the first failure, ${DEFAULT_INITIAL_DELAY_SECONDS} by default.`,
+      ),
+    maxDelaySeconds: delaySeconds
+      .optional()
+      .describe(
+        `With \`linear\` and \`exponential\`: the longest wait, ${DEFAULT_MAX_DELAY_SECONDS} by default.`,
+      ),
+    maxAttempts: z
+      .int()
+      .min(1)
+      .max(ATTEMPTS_MAX)
+      .default(DEFAULT_ATTEMPTS)
+      .describe(
+        'Attempts before the delivery has failed; one more than `scheduleSeconds` has when only that is given.',
+      ),
     retryOn: z
       .array(
         z.string().refine((item) => errorCodes.has(item) || /^[1-5](?:xx|\d\d)$/.test(item), {
@@ -39,7 +61,10 @@ const Policy = z
         }),
       )
       .max(RETRY_ON_MAX)
-      .optional(),
+      .optional()
+      .describe(
+        'What is retried: error codes, statuses as `503`, classes as `5xx`. Absent is all.',
+      ),
   })
   .superRefine((policy, context) => {
     for (const name of misplaced(policy)) {
@@ -53,7 +78,9 @@ const Policy = z
  * delays; `linear` and `exponential` start at 30 s and end at 10 h unless they say otherwise.
  * (decisions: Resources, RetryPolicy)
  */
-export const RetryPolicy = z.preprocess(countAttempts, Policy)
+export const RetryPolicy = z
+  .preprocess(countAttempts, Policy)
+  .meta({ id: 'RetryPolicyInput', description: 'When a failed attempt is tried again.' })
 
 export type RetryPolicy = z.infer<typeof Policy>
 

@@ -48,10 +48,23 @@ const eventType = z
 /** (decisions: Resources, Filter) */
 export const Filter = z
   .strictObject({
-    eventTypes: z.array(eventType).min(1).max(EVENT_TYPES_MAX).optional(),
-    headers: part('headers').optional(),
-    query: part('query').optional(),
-    body: part('body').optional(),
+    eventTypes: z
+      .array(eventType)
+      .min(1)
+      .max(EVENT_TYPES_MAX)
+      .optional()
+      .describe('Types to let pass, exact or with `*` as the last character.'),
+    headers: part('headers')
+      .optional()
+      .meta({ type: 'object', description: 'Conditions on headers, by their names.' }),
+    query: part('query')
+      .optional()
+      .meta({ type: 'object', description: 'Conditions on query parameters, by their names.' }),
+    body: part('body')
+      .optional()
+      .describe(
+        'Conditions on the parsed body, nested as it is. A bare value is `$eq`, an array matches if one of its items does. Operators: `$eq`, `$neq`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`, `$startsWith`, `$endsWith`, `$exist`, `$or`, `$and`, `$not`.',
+      ),
   })
   .superRefine((filter, context) => {
     // Depth has been checked part by part; JSON.stringify of something endlessly deep would overflow the stack.
@@ -59,6 +72,11 @@ export const Filter = z
     if (Buffer.byteLength(JSON.stringify(filter)) > FILTER_BYTES_MAX) {
       context.addIssue({ code: 'custom', message: `must be at most ${FILTER_BYTES_MAX} bytes` })
     }
+  })
+  .meta({
+    id: 'Filter',
+    description: 'What an event must match: all the parts that are given.',
+    examples: [{ eventTypes: ['invoice.*'], body: { data: { amount: { $gte: 100 } } } }],
   })
 
 export type Filter = z.infer<typeof Filter>
@@ -167,8 +185,8 @@ function shortened(path: string): string {
   return path.length <= PATH_LENGTH_MAX ? path : path.slice(0, PATH_LENGTH_MAX).toWellFormed()
 }
 
-function failedAt(part: FilterPart): Match {
-  return { matched: false, failedPart: part, path: part }
+function failedAt(name: FilterPart): Match {
+  return { matched: false, failedPart: name, path: name }
 }
 
 function compileEventTypes(patterns: readonly string[]): EventTypes {

@@ -12,18 +12,24 @@ const RETENTION_DAYS_MAX = Math.max(...RETENTION_CLASSES)
 const limit = z.int().min(1).nullable()
 
 /** What a plan grants; null is unlimited. (spec: Plan entitlements; decisions: Billing and plans) */
-export const Entitlements = z.strictObject({
-  retentionDays: z.int().min(1).max(RETENTION_DAYS_MAX),
-  maxDeliveriesPerSecond: limit,
-  burstDeliveriesPerSecond: limit,
-  /** Of one usage window. */
-  deliveryQuota: z.int().min(0).nullable(),
-  /** At the quota: refused with `QUOTA_EXCEEDED`, or else metered. */
-  isHardCapped: z.boolean(),
-  connectors: z.int().min(0).nullable(),
-  replicasPerConnector: limit,
-  seats: limit,
-})
+export const Entitlements = z
+  .strictObject({
+    retentionDays: z
+      .int()
+      .min(1)
+      .max(RETENTION_DAYS_MAX)
+      .describe('How many days events are kept.'),
+    maxDeliveriesPerSecond: limit.describe('Deliveries per second in the long run.'),
+    burstDeliveriesPerSecond: limit.describe('Deliveries that may go out at once.'),
+    deliveryQuota: z.int().min(0).nullable().describe('Deliveries of one usage window.'),
+    isHardCapped: z
+      .boolean()
+      .describe('At the quota: refused with `QUOTA_EXCEEDED` if true, metered if false.'),
+    connectors: z.int().min(0).nullable().describe('Connectors of the organisation.'),
+    replicasPerConnector: limit.describe('Replicas of each connector.'),
+    seats: limit.describe('Members of the organisation, open invitations included.'),
+  })
+  .meta({ id: 'Entitlements', description: 'What a plan grants; null is unlimited.' })
 
 export type Entitlements = z.infer<typeof Entitlements>
 

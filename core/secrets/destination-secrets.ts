@@ -24,16 +24,35 @@ export function openDestinationSecrets(keyring: Keyring, sealed: Buffer): Destin
 }
 
 /** How Postern proves itself to a destination, as it is stored: without the secret of each type. */
-export const StoredAuth = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('none') }),
-  z.strictObject({ type: z.literal('basic'), username: z.string() }),
-  z.strictObject({ type: z.literal('bearer') }),
-  z.strictObject({
-    type: z.literal('oauth2ClientCredentials'),
-    tokenUrl: z.string(),
-    clientId: z.string(),
-    scope: z.string().optional(),
-  }),
-])
+export const StoredAuth = z
+  .discriminatedUnion('type', [
+    z
+      .strictObject({ type: z.literal('none').describe('No authentication.') })
+      .meta({ id: 'NoAuth', description: 'No authentication.' }),
+    z
+      .strictObject({
+        type: z.literal('basic').describe('HTTP Basic.'),
+        username: z.string().describe('The user name.'),
+      })
+      .meta({ id: 'BasicAuth', description: 'A user name and a password.' }),
+    z
+      .strictObject({ type: z.literal('bearer').describe('A bearer token.') })
+      .meta({ id: 'BearerAuth', description: 'A token that stays the same.' }),
+    z
+      .strictObject({
+        type: z.literal('oauth2ClientCredentials').describe('OAuth 2.0 client credentials.'),
+        tokenUrl: z.string().describe('Where tokens are fetched.'),
+        clientId: z.string().describe('The id of the client.'),
+        scope: z.string().optional().describe('The scope that is asked for.'),
+      })
+      .meta({
+        id: 'OAuth2ClientCredentialsAuth',
+        description: 'A token that Postern fetches with a client’s credentials.',
+      }),
+  ])
+  .meta({
+    id: 'DestinationAuth',
+    description: 'How Postern proves itself to the destination; the secret is not shown.',
+  })
 
 export type StoredAuth = z.infer<typeof StoredAuth>

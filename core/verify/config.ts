@@ -2,233 +2,230 @@ import { isIP } from 'node:net'
 
 import { z } from 'zod'
 
-/** No verifier waits for a request longer than a day. */
-const TOLERANCE_SECONDS_MAX = 86_400
-const TOLERANCE_SECONDS_DEFAULT = 300
+import {
+  base,
+  BodyHash,
+  CertUrl,
+  ClaimValue,
+  hidden,
+  KeySource,
+  Name,
+  PublicKeys,
+  ShortForm,
+  signed,
+  Token,
+  Tolerance,
+  TOLERANCE_SECONDS_MAX,
+  type Location,
+} from './config-parts.ts'
 
-const Name = z.string().min(1).max(256)
-const Prefix = z.string().max(64)
-const Separator = z.string().min(1).max(8)
-const PublicKeyText = z
-  .string()
-  .trim()
-  .min(1)
-  .max(8192)
-  .refine((text) => !text.includes('PRIVATE KEY'), 'a private key is not accepted')
-const PublicKeys = z.array(PublicKeyText).min(1).max(10)
-const Tolerance = z.int().min(0).max(TOLERANCE_SECONDS_MAX).default(TOLERANCE_SECONDS_DEFAULT)
-const HttpsUrl = z.url({ protocol: /^https$/ }).max(2048)
+const None = z
+  .strictObject({ ...base, type: z.literal('none').describe('Requests are not verified.') })
+  .meta({ id: 'NoVerifier', description: 'Every request is taken.' })
 
-/** Secrets are pasted with a newline more often than they end in one. */
-const Secret = z.string().trim().min(1).max(4096).optional()
+const BasicAuth = z
+  .strictObject({
+    ...base,
+    type: z.literal('basic_auth').describe('HTTP Basic.'),
+    username: z
+      .string()
+      .max(256)
+      .regex(/^[^:]*$/, 'a user name cannot hold a colon')
+      .describe('The user name; the secret is the password.'),
+    ...hidden,
+  })
+  .meta({ id: 'BasicAuthVerifier', description: 'Requests carry a user name and a password.' })
 
-/** `secret` is optional everywhere: stored and shown configurations lack it, and Asana and Notion hand theirs over later. */
-const base = { preset: z.string().min(1).max(64).optional() }
+const SharedToken = z
+  .strictObject({
+    ...base,
+    type: z.literal('shared_token').describe('A token that both sides know.'),
+    token: Token,
+    ...hidden,
+  })
+  .meta({ id: 'SharedTokenVerifier', description: 'Requests carry the secret itself.' })
 
-export const Location = z.strictObject({
-  in: z.enum(['header', 'query', 'json', 'form']),
-  name: Name,
-})
-const Token = Location.extend({ prefix: Prefix.optional() })
+const StandardWebhooks = z
+  .strictObject({
+    ...base,
+    type: z.literal('standard_webhooks').describe('The Standard Webhooks scheme.'),
+    ...hidden,
+    publicKeys: PublicKeys.optional().describe('The public keys of the provider, for `v1a`.'),
+    headerPrefixes: z
+      .array(Name)
+      .min(1)
+      .max(4)
+      .default(['webhook-', 'svix-'])
+      .describe('What the names of its headers begin with.'),
+    secretEncoding: z
+      .enum(['base64', 'utf8', 'prefixed'])
+      .default('base64')
+      .describe(
+        'How the secret is written; `prefixed`: base64 after `whsec_`, otherwise as `utf8`, which also counts decoded if it is base64.',
+      ),
+    toleranceSeconds: Tolerance.describe('How far from now its time may be; 0 is no limit.'),
+  })
+  .meta({
+    id: 'StandardWebhooksVerifier',
+    description: 'Requests are signed as Standard Webhooks.',
+  })
 
-const Signature = z.strictObject({
-  in: z.enum(['header', 'json', 'form', 'query']).default('header'),
-  names: z.array(Name).min(1).max(10),
-  format: z.enum(['list', 'pairs', 'positional']).default('list'),
-  encoding: z.enum(['hex', 'base64', 'base64url']),
-  prefix: Prefix.optional(),
-  itemSeparator: Separator.optional(),
-  keySeparator: Separator.optional(),
-  signatureKey: Name.optional(),
-  timestampKey: Name.optional(),
-})
+const Hmac = z
+  .strictObject({
+    ...base,
+    ...signed,
+    type: z.literal('hmac').describe('A keyed hash.'),
+    algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256').describe('The hash.'),
+    construction: z
+      .enum(['hmac', 'hash'])
+      .default('hmac')
+      .describe('`hash`: a plain hash of a content that holds `{secret}`.'),
+    ...hidden,
+    secretEncoding: z
+      .enum(['utf8', 'base64', 'hex', 'sha1'])
+      .default('utf8')
+      .describe('How the secret is written; `sha1`: the key is its hash.'),
+  })
+  .meta({ id: 'HmacVerifier', description: 'Requests are signed with a shared secret.' })
 
-const Timestamp = z.strictObject({
-  in: z.enum(['header', 'signature', 'json', 'form']),
-  name: Name.optional(),
-  format: z.enum(['unix', 'unix_ms', 'iso8601']),
-  toleranceSeconds: Tolerance,
-})
+const PublicKey = z
+  .strictObject({
+    ...base,
+    ...signed,
+    type: z.literal('public_key').describe('A signature with a private key of the provider.'),
+    algorithm: z
+      .enum(['ed25519', 'ecdsa_p256_sha256', 'rsa_sha256', 'rsa_sha1'])
+      .describe('The algorithm.'),
+    publicKeys: PublicKeys.optional().describe('The public keys: PEM, base64 or hex.'),
+    keySource: CertUrl.optional().describe('Where the key is, if it is fetched.'),
+  })
+  .meta({ id: 'PublicKeyVerifier', description: 'Requests are signed with a private key.' })
 
-const SignedHeaders = z.strictObject({
-  in: z.enum(['header', 'signature']),
-  name: Name,
-  separator: Separator,
-  sort: z.boolean().default(false),
-  render: z.enum(['pairs', 'values']),
-  joiner: Separator,
-})
+const Jwt = z
+  .strictObject({
+    ...base,
+    type: z.literal('jwt').describe('A JSON Web Token.'),
+    token: Token,
+    algorithms: z
+      .array(
+        z.enum([
+          'HS256',
+          'HS384',
+          'HS512',
+          'RS256',
+          'RS384',
+          'RS512',
+          'PS256',
+          'ES256',
+          'ES384',
+          'EdDSA',
+        ]),
+      )
+      .min(1)
+      .describe('The algorithms that are accepted.'),
+    ...hidden,
+    keySource: KeySource.default({ kind: 'secret' }),
+    issuer: z.array(z.string().min(1).max(1024)).min(1).optional().describe('Allowed issuers.'),
+    audience: z.array(z.string().min(1).max(1024)).min(1).optional().describe('Allowed audiences.'),
+    claims: z.record(Name, ClaimValue).optional().describe('Values that claims must have.'),
+    bodyHash: BodyHash.optional().describe('The claim that covers the body, if there is one.'),
+    maxAgeSeconds: z
+      .int()
+      .min(1)
+      .max(TOLERANCE_SECONDS_MAX)
+      .optional()
+      .describe('How old a token may be.'),
+    clockSkewSeconds: z
+      .int()
+      .min(0)
+      .max(3600)
+      .default(60)
+      .describe('How far the clocks of both sides may differ.'),
+  })
+  .meta({ id: 'JwtVerifier', description: 'Requests carry a JSON Web Token.' })
 
-const Content = z.string().min(1).max(1024)
+const IpAllowList = z
+  .strictObject({
+    ...base,
+    type: z.literal('ip_allow_list').describe('The address of the sender.'),
+    cidrs: z
+      .array(z.string().refine(isCidr, 'not an address range'))
+      .min(1)
+      .max(500)
+      .describe('The addresses and ranges that may send.'),
+  })
+  .meta({ id: 'IpAllowListVerifier', description: 'Requests come from known addresses.' })
 
-/** Members that `hmac` and `public_key` share: where the signature is and what it covers. */
-const signed = {
-  signature: Signature,
-  content: z.union([Content, z.array(Content).min(1).max(4)]).default('{body}'),
-  timestamp: Timestamp.optional(),
-  id: Location.optional(),
-  signedHeaders: SignedHeaders.optional(),
-  params: z.record(Name, z.string().max(1024)).optional(),
-  /** Header values that name the scheme's version; another one is a scheme not implemented here. */
-  requiredHeaders: z.record(Name, z.string().max(256)).optional(),
-  url: z
-    .url({ protocol: /^https?$/ })
-    .max(2048)
-    .optional(),
-}
+const Twilio = z
+  .strictObject({
+    ...base,
+    type: z.literal('twilio').describe('The scheme of Twilio.'),
+    ...hidden,
+    url: signed.url,
+  })
+  .meta({ id: 'TwilioVerifier', description: 'Requests are signed as Twilio does.' })
 
-const None = z.strictObject({ ...base, type: z.literal('none') })
+const Adyen = z
+  .strictObject({
+    ...base,
+    type: z.literal('adyen').describe('The scheme of Adyen’s payment notifications.'),
+    ...hidden,
+  })
+  .meta({ id: 'AdyenVerifier', description: 'Each item of a request is signed as Adyen does.' })
 
-const BasicAuth = z.strictObject({
-  ...base,
-  type: z.literal('basic_auth'),
-  username: z
-    .string()
-    .max(256)
-    .regex(/^[^:]*$/, 'a user name cannot hold a colon'),
-  secret: Secret,
-})
+const AwsSns = z
+  .strictObject({
+    ...base,
+    type: z.literal('aws_sns').describe('The scheme of Amazon SNS.'),
+    topicArns: z
+      .array(z.string().regex(/^arn:/))
+      .min(1)
+      .max(50)
+      .describe('The topics that may send.'),
+  })
+  .meta({ id: 'AwsSnsVerifier', description: 'Requests are signed as Amazon SNS does.' })
 
-const SharedToken = z.strictObject({
-  ...base,
-  type: z.literal('shared_token'),
-  token: Token,
-  secret: Secret,
-})
+const Member = z
+  .discriminatedUnion('type', [
+    BasicAuth,
+    SharedToken,
+    StandardWebhooks,
+    Hmac,
+    PublicKey,
+    Jwt,
+    IpAllowList,
+    Twilio,
+    Adyen,
+    AwsSns,
+  ])
+  .meta({
+    id: 'MemberVerifier',
+    description: 'A verifier that others can stand beside.',
+    shortForm: ShortForm,
+  })
 
-const StandardWebhooks = z.strictObject({
-  ...base,
-  type: z.literal('standard_webhooks'),
-  secret: Secret,
-  publicKeys: PublicKeys.optional(),
-  headerPrefixes: z.array(Name).min(1).max(4).default(['webhook-', 'svix-']),
-  /** `utf8`: the text itself; `prefixed`: base64 after `whsec_`, otherwise as `utf8`. A `utf8` text in base64 counts decoded too. */
-  secretEncoding: z.enum(['base64', 'utf8', 'prefixed']).default('base64'),
-  toleranceSeconds: Tolerance,
-})
-
-const Hmac = z.strictObject({
-  ...base,
-  ...signed,
-  type: z.literal('hmac'),
-  algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256'),
-  construction: z.enum(['hmac', 'hash']).default('hmac'),
-  secret: Secret,
-  secretEncoding: z.enum(['utf8', 'base64', 'hex', 'sha1']).default('utf8'),
-})
-
-const CertUrl = z.strictObject({
-  kind: z.literal('cert_url'),
-  header: Name,
-  hosts: z.array(z.hostname()).min(1).max(10),
-})
-
-const PublicKey = z.strictObject({
-  ...base,
-  ...signed,
-  type: z.literal('public_key'),
-  algorithm: z.enum(['ed25519', 'ecdsa_p256_sha256', 'rsa_sha256', 'rsa_sha1']),
-  publicKeys: PublicKeys.optional(),
-  keySource: CertUrl.optional(),
-})
-
-/** A public key only: `oct` and private members would be a secret in a readable place. */
-const Jwk = z
-  .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']), kid: z.string().max(256).optional() })
-  .refine((key) => !('d' in key), 'a private key is not accepted')
-
-const KeySource = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('secret') }),
-  z.strictObject({ kind: z.literal('jwks'), url: HttpsUrl }),
-  z.strictObject({ kind: z.literal('inline'), keys: z.array(Jwk).min(1).max(10) }),
-  z.strictObject({
-    kind: z.literal('plaid'),
-    environment: z.enum(['production', 'sandbox', 'development']),
-    clientId: Name,
-  }),
-])
-
-const Jwt = z.strictObject({
-  ...base,
-  type: z.literal('jwt'),
-  token: Token,
-  algorithms: z
-    .array(
-      z.enum([
-        'HS256',
-        'HS384',
-        'HS512',
-        'RS256',
-        'RS384',
-        'RS512',
-        'PS256',
-        'ES256',
-        'ES384',
-        'EdDSA',
-      ]),
-    )
-    .min(1),
-  secret: Secret,
-  keySource: KeySource.default({ kind: 'secret' }),
-  issuer: z.array(z.string().min(1).max(1024)).min(1).optional(),
-  audience: z.array(z.string().min(1).max(1024)).min(1).optional(),
-  claims: z.record(Name, z.union([z.string(), z.number(), z.boolean()])).optional(),
-  bodyHash: z
-    .strictObject({ claim: Name, encoding: z.enum(['hex', 'base64']).default('hex') })
-    .optional(),
-  maxAgeSeconds: z.int().min(1).max(TOLERANCE_SECONDS_MAX).optional(),
-  clockSkewSeconds: z.int().min(0).max(3600).default(60),
-})
-
-const IpAllowList = z.strictObject({
-  ...base,
-  type: z.literal('ip_allow_list'),
-  cidrs: z.array(z.string().refine(isCidr, 'not an address range')).min(1).max(500),
-})
-
-const Twilio = z.strictObject({
-  ...base,
-  type: z.literal('twilio'),
-  secret: Secret,
-  url: signed.url,
-})
-
-const Adyen = z.strictObject({ ...base, type: z.literal('adyen'), secret: Secret })
-
-const AwsSns = z.strictObject({
-  ...base,
-  type: z.literal('aws_sns'),
-  topicArns: z.array(z.string().regex(/^arn:/)).min(1).max(50),
-})
-
-const Member = z.discriminatedUnion('type', [
-  BasicAuth,
-  SharedToken,
-  StandardWebhooks,
-  Hmac,
-  PublicKey,
-  Jwt,
-  IpAllowList,
-  Twilio,
-  Adyen,
-  AwsSns,
-])
-
-const AllOf = z.strictObject({
-  ...base,
-  type: z.literal('all_of'),
-  verifiers: z.array(Member).min(1).max(5),
-})
+const AllOf = z
+  .strictObject({
+    ...base,
+    type: z.literal('all_of').describe('Several verifiers.'),
+    verifiers: z
+      .array(Member)
+      .min(1)
+      .max(5)
+      .describe('The verifiers, all of which have to accept a request.'),
+  })
+  .meta({ id: 'AllOfVerifier', description: 'Requests pass several verifiers.' })
 
 /** Every verifier type with all its members. Unknown members are refused. (decisions: Resources, Source) */
-export const VerifierConfig = z.discriminatedUnion('type', [None, ...Member.options, AllOf])
+export const VerifierConfig = z
+  .discriminatedUnion('type', [None, ...Member.options, AllOf])
+  .meta({ id: 'VerifierConfig', description: 'How requests are verified.' })
 
 export type VerifierConfig = z.infer<typeof VerifierConfig>
 type VerifierType = VerifierConfig['type']
 export type ConfigOf<T extends VerifierType> = Extract<VerifierConfig, { type: T }>
 export type MemberConfig = z.infer<typeof Member>
 export type SignedConfig = ConfigOf<'hmac' | 'public_key'>
-export type Location = z.infer<typeof Location>
 
 /** A configuration as written by hand: any member may be missing but the type. */
 export type PresetConfig = DraftOf<z.input<typeof VerifierConfig>>

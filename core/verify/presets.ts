@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { ShortForm } from './config-parts.ts'
 import { bodyAuthenticated, VerifierConfig } from './config.ts'
 import { BODY_MAC_PRESETS } from './presets/body-mac.ts'
 import type { HandshakeKind, IngestResponse, Preset } from './presets/preset.ts'
@@ -71,13 +72,19 @@ export function expandPreset(input: unknown): unknown {
 }
 
 /** What the API accepts for `verifier`: any full configuration, or the short form. */
-export const VerifierInput = z.preprocess((input, context) => {
-  for (const { name, path } of presetNames(input)) {
-    if (PRESETS.has(name)) continue
-    context.addIssue({ code: 'custom', path, message: `there is no preset "${name}"`, input })
-  }
-  return expandPreset(input)
-}, VerifierConfig)
+export const VerifierInput = z
+  .preprocess((input, context) => {
+    for (const { name, path } of presetNames(input)) {
+      if (PRESETS.has(name)) continue
+      context.addIssue({ code: 'custom', path, message: `there is no preset "${name}"`, input })
+    }
+    return expandPreset(input)
+  }, VerifierConfig)
+  .meta({
+    id: 'VerifierInput',
+    description: 'How requests are verified: in full by its `type`, or short by its `preset`.',
+    shortForm: ShortForm,
+  })
 
 function presetNames(input: unknown): { name: string; path: (string | number)[] }[] {
   if (!isRecord(input)) return []

@@ -1,4 +1,4 @@
-import type { Location } from './config.ts'
+import type { Location } from './config-parts.ts'
 import { toBinary } from './encoding.ts'
 import { type Fields, parseForm } from './form.ts'
 import type { SignedRequest } from './request.ts'

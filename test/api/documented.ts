@@ -30,7 +30,8 @@ export function expectAnswer(method: string, path: string, answer: Seen): void {
     expectNoRoute(what, answer)
     return
   }
-  const response = follow(operation, 'responses', String(answer.status))
+  const given = follow(operation, 'responses', String(answer.status))
+  const response = given && resolve(given)
   expect(response, `${what}, which is not documented`).toBeDefined()
   if (response === undefined) return
   expectHeaders(what, response, answer)

@@ -1,0 +1,28 @@
+import type { Json } from './json.ts'
+
+/** Headers of answers by their names, each described once. */
+export const HEADERS: Readonly<Record<string, Json>> = {
+  'X-Request-Id': always('string', 'Finds the request in the log.'),
+  'X-RateLimit-Limit': always('integer', 'Requests that the API key may make in a minute.'),
+  'X-RateLimit-Remaining': always('integer', 'How many of them are left.'),
+  'X-RateLimit-Reset': always('integer', 'Seconds until the count begins anew.'),
+  'Idempotent-Replayed': {
+    description: 'Given when the answer is that of an earlier request with the Idempotency-Key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+}
+
+/** What every answer carries. */
+export const EVERY = [
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+] as const
+export const REPLAYED = 'Idempotent-Replayed'
+export const RETRY_AFTER = 'Retry-After'
+
+function always(type: string, description: string): Json {
+  return { description, required: true, schema: { type } }
+}

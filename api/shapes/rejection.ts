@@ -1,0 +1,7 @@
+import { z } from 'zod'
+
+import { REJECTION_REASONS } from '../../core/verify/request.ts'
+
+export const RejectionReason = z
+  .enum(REJECTION_REASONS)
+  .meta({ id: 'RejectionReason', description: 'Why a request was not verified.' })
