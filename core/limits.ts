@@ -60,9 +60,10 @@ export const DELIVERY_TIMEOUT_MS_MIN = 1_000
 export const DELIVERY_TIMEOUT_MS_MAX = 60_000
 export const DESTINATION_CONCURRENCY_DEFAULT = 32
 
-/** Of a destination's response. (decisions: Attempt; architecture: Delivery) */
+/** Of a destination's answer. (decisions: Attempt; architecture: Delivery) */
 export const RESPONSE_KEPT_BYTES = 16 * 1024
 export const RESPONSE_BYTES_MAX = 1024 * 1024
+export const ANSWER_HEADER_BYTES_MAX = 64 * 1024
 
 /** Rejected events stored for one source, and for one organisation in a day. (decisions: Ingest) */
 export const REJECTED_PER_SECOND = 10

@@ -12,6 +12,7 @@ function planned(question: Partial<RetryQuestion>) {
     policy: DEFAULT_RETRY_POLICY,
     errorCode: 'bad_response',
     responseStatus: 500,
+    isTokenEndpoint: false,
     retryAfter: null,
     attemptCount: 1,
     attemptNumber: 1,
@@ -120,10 +121,57 @@ test.for<[retryAfter: string | null, seconds: number]>([
   ['2026', 2026],
   ['20 Nov 2026', 30],
   ['Fri, 99 Nov 2026 08:00:00 GMT', 30],
+  ['Fri, 31 Nov 2026 09:02:00 GMT', 30],
+  ['Fri, 20 Now 2026 09:02:00 GMT', 30],
+  ['Fri, 20 Nov 2026 24:02:00 GMT', 30],
+  ['Fri, 20 Nov 2026 09:01:60 GMT', 120],
+  ['Friday, 20-Nov-76 09:02:00 GMT', 3600],
+  ['Sunday, 06-Nov-94 08:49:37 GMT', 1],
+  ['Sun Nov  6 08:49:37 1994', 1],
   [null, 30],
 ])('a busy answer with Retry-After %j waits %f s', ([retryAfter, seconds]) => {
   const plan = planned({ responseStatus: 429, retryAfter, random: 0.9 })
   expect(plan).toEqual({ kind: 'busy', atMs: NOW + seconds * 1_000 })
+})
+
+test.for<[retryAfter: string, seconds: number]>([
+  ['7', 30],
+  ['31', 31],
+  ['0', 30],
+  ['86400', 3_600],
+  ['Fri, 20 Nov 2026 09:02:00 GMT', 120],
+  ['Fri, 20 Nov 2026 08:00:00 GMT', 30],
+  ['soon', 30],
+])('a failed attempt with Retry-After %j waits %f s under a schedule of 30 s', (asked) => {
+  const [retryAfter, seconds] = asked
+  const policy = RetryPolicy.parse({ scheduleSeconds: [30, 30] })
+  for (const responseStatus of [503, 408, 500, 401, 302]) {
+    const plan = planned({ policy, responseStatus, retryAfter })
+    expect(plan).toEqual({ kind: 'retry', atMs: NOW + seconds * 1_000 })
+  }
+})
+
+test('Retry-After gives no attempt beyond the policy', () => {
+  const spent = { responseStatus: 503, retryAfter: '60', attemptCount: 8 }
+  expect(planned(spent)).toEqual({ kind: 'failed' })
+})
+
+test.for([
+  [429, 'busy'],
+  [502, 'busy'],
+  [503, 'busy'],
+  [504, 'busy'],
+  [410, 'retry'],
+  [401, 'retry'],
+  [200, 'retry'],
+] as const)('a token endpoint that answers %i makes the delivery %s', ([responseStatus, kind]) => {
+  expect(planned({ responseStatus, isTokenEndpoint: true }).kind).toBe(kind)
+})
+
+test('a status counts whatever became of the rest of its answer', () => {
+  const errorCode = 'connection_reset'
+  expect(planned({ errorCode, responseStatus: 429 }).kind).toBe('busy')
+  expect(planned({ errorCode, responseStatus: 410 }).kind).toBe('gone')
 })
 
 test('a busy answer without Retry-After waits 30 s, doubling to 15 min', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { ATTEMPT_ERROR_CODES, type AttemptErrorCode } from './attempt-error.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** Bounds of a retry policy. Ours: decisions fix the shape and the default only. */
 const ATTEMPTS_MAX = 50
@@ -16,6 +17,8 @@ const JITTER = 0.2
 
 /** The destination is overwhelmed: no failure, and no time to try the next. (spec: Delivery) */
 export const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 502, 504])
+/** What 503 says of one endpoint it says of a token endpoint for all that wait for a token. */
+const BUSY_TOKEN_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const RETRY_AFTER_MS_MIN = 1_000
 const RETRY_AFTER_MS_MAX = 3_600_000
 const BUSY_MS_FIRST = 30_000
@@ -94,8 +97,10 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 export interface RetryQuestion {
   policy: RetryPolicy
   errorCode: AttemptErrorCode
-  /** Null when no answer came, or one that was cut off. */
+  /** Null when no answer came. */
   responseStatus: number | null
+  /** The destination's token endpoint answered, and not the destination. */
+  isTokenEndpoint: boolean
   /** The answer's `Retry-After`, as it came. */
   retryAfter: string | null
   /** Attempts spent, with this one counted as if it were spent too. */
@@ -116,38 +121,37 @@ export type RetryPlan =
 
 /** What follows an attempt that did not succeed. (decisions: Resources, RetryPolicy; Delivery) */
 export function planRetry(question: RetryQuestion): RetryPlan {
-  const { policy, responseStatus, attemptCount, nowMs, random } = question
-  if (responseStatus === 410) return { kind: 'gone' }
-  if (responseStatus !== null && BUSY_STATUSES.has(responseStatus)) return planBusy(question)
+  const { policy, responseStatus, isTokenEndpoint, attemptCount, nowMs, random } = question
+  if (responseStatus === 410 && !isTokenEndpoint) return { kind: 'gone' }
+  if (isBusyAnswer(responseStatus, isTokenEndpoint)) return planBusy(question)
   if (attemptCount >= policy.maxAttempts || !isRetried(question)) return { kind: 'failed' }
   // Nothing is spent yet when the first attempt was made by hand.
-  const delayMs = delayMsAfter(policy, Math.max(attemptCount, 1))
-  return { kind: 'retry', atMs: nowMs + delayMs * (1 + JITTER * random) }
+  const delayMs = delayMsAfter(policy, Math.max(attemptCount, 1)) * (1 + JITTER * random)
+  return { kind: 'retry', atMs: nowMs + Math.max(delayMs, askedMs(question) ?? 0) }
 }
 
-/** Busy spends no attempt, so time ends it; one retry is always made, also under a policy of a single attempt. */
+/** Whether an answer says "later": such an attempt is not spent. */
+export function isBusyAnswer(status: number | null, isTokenEndpoint: boolean): boolean {
+  return status !== null && (isTokenEndpoint ? BUSY_TOKEN_STATUSES : BUSY_STATUSES).has(status)
+}
+
+/**
+ * Left alone for what `Retry-After` asks for, else 30 s doubling to 15 min. Busy spends no attempt, so time ends it; one
+ * retry is always made, also under a policy of a single attempt.
+ */
 function planBusy(question: RetryQuestion): RetryPlan {
-  const { policy, attemptCount, attemptNumber, firstAttemptAtMs, nowMs, retryAfter } = question
+  const { policy, attemptCount, attemptNumber, firstAttemptAtMs, nowMs } = question
   const busyBefore = Math.max(0, attemptNumber - Math.max(attemptCount, 1))
   if (busyBefore > 0 && nowMs - firstAttemptAtMs >= spanMs(policy)) return { kind: 'failed' }
-  return { kind: 'busy', atMs: nowMs + busyMs(retryAfter, busyBefore, nowMs) }
+  const backOffMs = Math.min(BUSY_MS_FIRST * 2 ** busyBefore, BUSY_MS_MAX)
+  const waitMs = Math.max(askedMs(question) ?? backOffMs, RETRY_AFTER_MS_MIN)
+  return { kind: 'busy', atMs: nowMs + waitMs }
 }
 
-/** How long a busy destination is left alone: what its `Retry-After` asks for, else 30 s doubling to 15 min. */
-function busyMs(retryAfter: string | null, busyBefore: number, nowMs: number): number {
-  const askedMs = retryAfter === null ? undefined : retryAfterMs(retryAfter, nowMs)
-  if (askedMs === undefined) return Math.min(BUSY_MS_FIRST * 2 ** busyBefore, BUSY_MS_MAX)
-  return Math.min(Math.max(askedMs, RETRY_AFTER_MS_MIN), RETRY_AFTER_MS_MAX)
-}
-
-/** Seconds or an HTTP date; undefined when it is neither. */
-function retryAfterMs(text: string, nowMs: number): number | undefined {
-  const value = text.trim()
-  if (/^\d+(?:\.\d+)?$/.test(value)) return Number(value) * 1_000
-  // Date.parse reads far more than HTTP dates: "-5" is a year to it.
-  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined
-  const atMs = Date.parse(value)
-  return Number.isNaN(atMs) ? undefined : atMs - nowMs
+/** The wait that the answer's `Retry-After` asks for, an hour at most. */
+function askedMs({ retryAfter, nowMs }: RetryQuestion): number | undefined {
+  const asked = retryAfter === null ? undefined : retryAfterMs(retryAfter, nowMs)
+  return asked === undefined ? undefined : Math.min(asked, RETRY_AFTER_MS_MAX)
 }
 
 function isRetried({ policy: { retryOn }, errorCode, responseStatus }: RetryQuestion): boolean {

@@ -10,6 +10,7 @@ import { KeyStore, verifyWithKeys } from './keys.ts'
 import { VerifierInput } from './presets.ts'
 import type { SignedRequest, Verdict } from './request.ts'
 import { splitSecrets } from './secrets.ts'
+import { selfSigned } from './self-signed.ts'
 import { compileVerifier } from './verify.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -29,7 +30,7 @@ let reply: Reply
 let store: KeyStore
 
 beforeAll(async () => {
-  const cert = certificate(rsa, NOW_MS - DAY_MS, NOW_MS + DAY_MS)
+  const cert = selfSigned(rsa, NOW_MS - DAY_MS, NOW_MS + DAY_MS)
   const key = rsa.privateKey.export({ format: 'pem', type: 'pkcs8' })
   server = createServer({ key, cert }, (request, response) => {
     const chunks: Buffer[] = []
@@ -204,9 +205,7 @@ describe('a certificate', () => {
 
   test('of PayPal is the first of its chain, kept for a day under one spelling', async () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const chain = [rsa, other].map((pair) =>
-      certificate(pair, NOW_MS - DAY_MS, NOW_MS + 9 * DAY_MS),
-    )
+    const chain = [rsa, other].map((pair) => selfSigned(pair, NOW_MS - DAY_MS, NOW_MS + 9 * DAY_MS))
     reply = () => ({ text: chain.join('') })
     expect(await judge(config, paypal('https://api.paypal.com/c'))).toEqual(VALID)
     expect(judge(config, paypal('https://api.paypal.com/c?x=1#y'), NOW_MS + DAY_MS - 1)).toEqual(
@@ -218,14 +217,14 @@ describe('a certificate', () => {
   })
 
   test('that has expired verifies nothing', async () => {
-    reply = () => ({ text: certificate(rsa, NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS) })
+    reply = () => ({ text: selfSigned(rsa, NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS) })
     expect(await judge(config, paypal('https://api.paypal.com/c'))).toEqual(
       rejected('signature_mismatch'),
     )
   })
 
   test('of SNS is fetched from its host', async () => {
-    reply = () => ({ text: certificate(rsa, NOW_MS - DAY_MS, NOW_MS + DAY_MS) })
+    reply = () => ({ text: selfSigned(rsa, NOW_MS - DAY_MS, NOW_MS + DAY_MS) })
     const message = {
       Message: 'm',
       MessageId: 'i',
@@ -333,40 +332,4 @@ function paypal(url: string): Partial<SignedRequest> {
       'paypal-auth-algo': 'SHA256withRSA',
     },
   }
-}
-
-/** A self-signed X.509 certificate in PEM. */
-function certificate(
-  pair: { publicKey: KeyObject; privateKey: KeyObject },
-  fromMs: number,
-  toMs: number,
-): string {
-  const algorithm = der(0x30, Buffer.from('06092a864886f70d01010b0500', 'hex'))
-  const name = der(
-    0x30,
-    der(0x31, der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from('test')))),
-  )
-  const time = (ms: number): Buffer =>
-    der(0x18, Buffer.from(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
-  const subject = der(
-    0x30,
-    der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.from([1])),
-    algorithm,
-    name,
-    der(0x30, time(fromMs), time(toMs)),
-    name,
-    pair.publicKey.export({ format: 'der', type: 'spki' }),
-  )
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', subject, pair.privateKey))
-  const text = der(0x30, subject, algorithm, signature).toString('base64')
-  return `-----BEGIN CERTIFICATE-----\n${text.match(/.{1,64}/g)?.join('\n')}\n-----END CERTIFICATE-----\n`
-}
-
-function der(tag: number, ...parts: Buffer[]): Buffer {
-  const content = Buffer.concat(parts)
-  const size = content.length
-  if (size < 0x80) return Buffer.concat([Buffer.from([tag, size]), content])
-  const length = size < 0x100 ? [0x81, size] : [0x82, size >> 8, size & 0xff]
-  return Buffer.concat([Buffer.from([tag, ...length]), content])
 }

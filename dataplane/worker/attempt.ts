@@ -2,10 +2,13 @@ import type { Dispatcher } from 'undici'
 
 import type { AttemptErrorCode } from '../../core/delivery/attempt-error.ts'
 import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
-import type { ConnectPhases, GuardedDispatcher } from './dispatcher.ts'
+import type { ConnectPhases, Connection, Connections } from './connections.ts'
+import { errorCodeOf } from './error-codes.ts'
 
-/** One request to a destination, ready to go. */
+/** One request, ready to go. */
 export interface AttemptRequest {
+  /** Whose connections it may use. */
+  holder: string
   origin: string
   path: string
   method: 'POST' | 'PUT' | 'PATCH'
@@ -13,6 +16,8 @@ export interface AttemptRequest {
   headers: string[]
   body: Buffer
   timeoutMs: number
+  /** How much of the answer's body is kept, when not the first 16 KiB. */
+  keptBytes?: number
 }
 
 /** What came of a request. Durations are milliseconds; a phase is null when it was not reached. */
@@ -20,37 +25,57 @@ export interface AttemptResponse {
   status: number | null
   /** Name and value pairs, as received. */
   headers: [string, string][]
-  /** The first 16 KiB. */
+  /** The first bytes. */
   body: Buffer | null
   error: AttemptErrorCode | null
+  /** Behind an error `internal`. */
+  fault?: unknown
   durationMs: number
   firstByteMs: number | null
   connect: ConnectPhases | null
-  /** When the body is let go of, where that is later: a request that waits for a connection keeps it until that fails. */
-  bodyFree: Promise<void> | null
 }
 
-/** Sends one request under one deadline. Never throws: every failure is an `error`. */
+/**
+ * Sends one request under one deadline. Never throws: every failure is an `error`. A 2xx is a success once its headers
+ * are read: its body is taken until it ends, breaks off, is at 1 MiB or the deadline passes. A request that finds a
+ * connection at rest closed, before anything of an answer came, goes out once more on a new one.
+ */
 export function sendAttempt(
-  dispatcher: GuardedDispatcher,
+  connections: Connections,
   request: AttemptRequest,
 ): Promise<AttemptResponse> {
   return new Promise((resolve) => {
-    new Exchange(dispatcher, request, resolve).start()
+    new Exchange(connections, request, resolve).start()
   })
+}
+
+/** Of a request that was not sent. */
+export function failed(error: AttemptErrorCode, fault?: unknown): AttemptResponse {
+  return {
+    status: null,
+    headers: [],
+    body: null,
+    error,
+    ...(error === 'internal' && { fault }),
+    durationMs: 0,
+    firstByteMs: null,
+    connect: null,
+  }
 }
 
 const NOT_CONNECTED: ConnectPhases = { dnsMs: 0, connectMs: 0, tlsMs: 0 }
 
 /** undici's handler for one attempt. `dispatch` with a handler costs two thirds of `request`. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #dispatcher: GuardedDispatcher
+  readonly #connections: Connections
   readonly #request: AttemptRequest
   readonly #resolve: (response: AttemptResponse) => void
   readonly #startedAt = performance.now()
   readonly #deadline: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
-  #controller: Dispatcher.DispatchController | undefined
+  #connection: Connection
+  #isReused = false
+  #isRepeated = false
   #connect: ConnectPhases | null = null
   #status: number | null = null
   #headers: [string, string][] = []
@@ -58,34 +83,28 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0
   #kept = 0
   #isSettled = false
-  #letGo: (() => void) | undefined
 
   constructor(
-    dispatcher: GuardedDispatcher,
+    connections: Connections,
     request: AttemptRequest,
     resolve: (response: AttemptResponse) => void,
   ) {
-    this.#dispatcher = dispatcher
+    this.#connections = connections
     this.#request = request
     this.#resolve = resolve
-    this.#deadline = setTimeout(() => this.#abort('timeout'), request.timeoutMs)
+    this.#connection = connections.take(request.holder, request.origin)
+    this.#deadline = setTimeout(() => this.#cut('timeout'), request.timeoutMs)
   }
 
   start(): void {
     const { origin, path, method, headers, body } = this.#request
-    try {
-      this.#dispatcher.agent.dispatch({ origin, path, method, headers, body }, this)
-    } catch (error) {
-      this.#settle(errorCodeOf(error))
-    }
+    this.#connection.client.dispatch({ origin, path, method, headers, body }, this)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    this.#connect = this.#dispatcher.takePhases(this.#request.origin) ?? NOT_CONNECTED
-    if (!this.#isSettled) return
-    controller.abort(new Error('The deadline passed before a connection was free'))
-    this.#letGo?.()
+  onRequestStart(): void {
+    const phases = this.#connection.begin()
+    this.#isReused = phases === undefined
+    this.#connect = phases ?? NOT_CONNECTED
   }
 
   onResponseStart(
@@ -93,61 +112,68 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status < 200) return
+    // undici reads it as any three digits.
+    if (status < 200) return this.#cut('connection_reset')
     this.#status = status
     this.#firstByteMs = performance.now() - this.#startedAt
     this.#headers = pairsOf(headers)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bytes += chunk.length
-    if (this.#bytes > RESPONSE_BYTES_MAX) {
-      this.#abort('response_too_large')
-      return
+    const room = (this.#request.keptBytes ?? RESPONSE_KEPT_BYTES) - this.#kept
+    if (room > 0) {
+      // A copy: the chunk is a view of the socket's buffer.
+      const kept = Buffer.from(chunk.subarray(0, room))
+      this.#chunks.push(kept)
+      this.#kept += kept.length
     }
-    const room = RESPONSE_KEPT_BYTES - this.#kept
-    if (room <= 0) return
-    // A copy: the chunk is a view of the socket's buffer.
-    const kept = Buffer.from(chunk.subarray(0, room))
-    this.#chunks.push(kept)
-    this.#kept += kept.length
+    this.#bytes += chunk.length
+    if (this.#bytes > RESPONSE_BYTES_MAX) this.#cut('response_too_large')
   }
 
   onResponseEnd(): void {
-    const isSuccess = this.#status !== null && this.#status >= 200 && this.#status < 300
-    this.#settle(isSuccess ? null : 'bad_response')
+    this.#settle('bad_response')
+    this.#connections.rest(this.#request.holder, this.#connection)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#settle(errorCodeOf(error))
-    this.#letGo?.()
+    if (this.#isSettled) return
+    const code = errorCodeOf(error, this.#connection.stage)
+    if (code === 'connection_reset' && this.#wasStale()) this.#repeat()
+    else this.#settle(code, error)
   }
 
-  #abort(error: AttemptErrorCode): void {
-    if (this.#controller === undefined) this.#settle(error, this.#untilLetGo())
-    else this.#settle(error)
-    this.#controller?.abort(new Error(`Attempt ended: ${error}`))
+  /** The server had closed the connection, or was closing it, while it rested: it cannot have read the request. */
+  #wasStale(): boolean {
+    return this.#isReused && !this.#isRepeated && !this.#connection.hasHeard
   }
 
-  #untilLetGo(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#letGo = resolve
-    })
+  #repeat(): void {
+    this.#isRepeated = true
+    const { holder, origin } = this.#request
+    this.#connection = this.#connections.open(holder, origin)
+    this.start()
   }
 
-  #settle(error: AttemptErrorCode | null, bodyFree: Promise<void> | null = null): void {
+  #cut(error: AttemptErrorCode): void {
+    this.#settle(error)
+    this.#connection.destroy()
+  }
+
+  #settle(error: AttemptErrorCode, fault?: unknown): void {
     if (this.#isSettled) return
     this.#isSettled = true
     clearTimeout(this.#deadline)
+    const isSuccess = this.#status !== null && this.#status >= 200 && this.#status < 300
     this.#resolve({
       status: this.#status,
       headers: this.#headers,
       body: this.#status === null ? null : Buffer.concat(this.#chunks),
-      error,
+      error: isSuccess ? null : error,
+      ...(error === 'internal' && { fault }),
       durationMs: performance.now() - this.#startedAt,
       firstByteMs: this.#firstByteMs,
       connect: this.#connect,
-      bodyFree,
     })
   }
 }
@@ -160,43 +186,4 @@ function pairsOf(headers: Record<string, string | string[] | undefined>): [strin
     else pairs.push([name, value ?? ''])
   }
   return pairs
-}
-
-/** Which errors of Node and undici mean what. Everything else is `internal`: a fault of ours to look at. */
-const ERROR_CODES: Readonly<Record<string, AttemptErrorCode>> = {
-  ADDRESS_BLOCKED: 'address_blocked',
-  ENOTFOUND: 'dns_error',
-  EAI_AGAIN: 'dns_error',
-  EAI_FAIL: 'dns_error',
-  ENODATA: 'dns_error',
-  ECONNREFUSED: 'connection_refused',
-  ECONNRESET: 'connection_reset',
-  EPIPE: 'connection_reset',
-  ECONNABORTED: 'connection_reset',
-  UND_ERR_SOCKET: 'connection_reset',
-  UND_ERR_DESTROYED: 'connection_reset',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'connection_reset',
-  EHOSTUNREACH: 'host_unreachable',
-  ENETUNREACH: 'host_unreachable',
-  EADDRNOTAVAIL: 'host_unreachable',
-  ETIMEDOUT: 'timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  UND_ERR_HEADERS_OVERFLOW: 'response_too_large',
-  EPROTO: 'tls_error',
-}
-
-/** The attempt error that an error of Node or undici means. */
-export function errorCodeOf(error: unknown): AttemptErrorCode {
-  if (!(error instanceof Error)) return 'internal'
-  // With several addresses Node reports one error a try; the first is as good as any.
-  if (error instanceof AggregateError) return errorCodeOf(error.errors[0])
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const known = ERROR_CODES[code]
-  if (known !== undefined) return known
-  if (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/.test(code)) {
-    return 'tls_error'
-  }
-  // What is no HTTP at all comes without a code.
-  if (code.startsWith('HPE_') || error.name === 'HTTPParserError') return 'connection_reset'
-  return error.cause === undefined ? 'internal' : errorCodeOf(error.cause)
 }

@@ -5,10 +5,9 @@ import { planRetry, type RetryPlan } from '../../core/delivery/retry.ts'
 import { encodeId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import type { AttemptResponse } from './attempt.ts'
 import type { Destination } from './destinations.ts'
 import type { Hands } from './hands.ts'
-import { makeAttempt, type AttemptDeps, type TypeIds } from './make-attempt.ts'
+import { makeAttempt, type AttemptDeps, type Outcome, type TypeIds } from './make-attempt.ts'
 import type { Results } from './results.ts'
 import { dropLargeBody, isByHand, type WholeWork, type Work } from './work.ts'
 
@@ -53,8 +52,7 @@ export async function deliver(
   }, SHOWN_AFTER_MS)
   const { made, typeIds, response } = await makeAttempt(deps, work, destination)
   clearTimeout(marking)
-  if (response.bodyFree === null) dropLargeBody(work)
-  else void response.bodyFree.then(() => dropLargeBody(work))
+  dropLargeBody(work)
   // A mark that is written after the result would leave behind a finished delivery that waits.
   await marked
 
@@ -112,17 +110,16 @@ function planAfter(
   deps: DeliverDeps,
   work: Work,
   destination: Destination,
-  response: AttemptResponse,
+  response: Outcome,
 ): RetryPlan {
   const nowMs = deps.clock.now()
-  const isAnswer = response.error === 'bad_response'
   // How long one that is attempted by hand has been waited for says nothing about this attempt.
   const isAlone = work.resumes !== null
   return planRetry({
     policy: destination.retryPolicy,
     errorCode: response.error ?? 'bad_response',
-    // A response that was cut off or too large is none, whatever its status.
-    responseStatus: isAnswer ? response.status : null,
+    responseStatus: response.status,
+    isTokenEndpoint: response.tokenUrl !== undefined,
     retryAfter: response.headers.find(([name]) => name === 'retry-after')?.[1] ?? null,
     attemptCount: work.attemptCount + (isByHand(work) ? 0 : 1),
     attemptNumber: isAlone ? 1 : work.attemptNumber + 1,

@@ -1,25 +1,33 @@
+import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { openClock } from '../../core/clock.ts'
 import { guardedLookup } from '../../core/egress/connect.ts'
+import { newId } from '../../core/ids.ts'
 import { AccessTokens } from './access-tokens.ts'
-import { openDispatcher } from './dispatcher.ts'
+import { Connections } from './connections.ts'
 import { makeAttempt } from './make-attempt.ts'
 import { SAMPLE_DESTINATION, sampleWork } from './sample-work.ts'
 
 test('an event whose headers cannot be read is not sent: the attempt failed for a fault of ours', async () => {
   const clock = openClock()
   const isAllowed = (): boolean => true
-  const dispatcher = openDispatcher(guardedLookup(isAllowed))
-  onTestFinished(async () => await dispatcher.agent.close())
-  const tokens = new AccessTokens({ dispatcher: dispatcher.agent, clock, isAllowed })
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => lines.push(line) })
+  const connections = new Connections(guardedLookup(isAllowed))
+  onTestFinished(async () => await connections.close())
+  const tokens = new AccessTokens({ connections, clock, isAllowed })
+  const destination = { ...SAMPLE_DESTINATION, id: newId(0) }
   const work = sampleWork()
   const outgoing = { ...work, body: Buffer.from('{}'), event: { ...work.event, headers: '[["cut' } }
   const { made, response } = await makeAttempt(
-    { clock, dispatcher, tokens },
+    { clock, log, connections, tokens },
     outgoing,
-    SAMPLE_DESTINATION,
+    destination,
   )
   expect(response).toMatchObject({ status: null, error: 'internal' })
   expect(made).toMatchObject({ errorCode: 'internal', responseStatus: null, number: 1 })
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, msg: 'Cannot make an attempt', err: { type: 'SyntaxError' } },
+  ])
 })

@@ -3,14 +3,16 @@ import type { DeliveryResult } from '../../core/db/deliveries/record-results.ts'
 import { deliveryHeaders, parseHeaders } from '../../core/delivery/headers.ts'
 import { sign } from '../../core/delivery/signature.ts'
 import { encodeId, newId } from '../../core/ids.ts'
+import type { Logger } from '../../core/log.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import { errorCodeOf, sendAttempt, type AttemptResponse } from './attempt.ts'
+import { failed, sendAttempt, type AttemptResponse } from './attempt.ts'
+import type { Connections } from './connections.ts'
 import type { ClientCredentials, Destination } from './destinations.ts'
-import type { GuardedDispatcher } from './dispatcher.ts'
 
 export interface AttemptDeps {
   clock: Clock
-  dispatcher: GuardedDispatcher
+  log: Logger
+  connections: Connections
   tokens: AccessTokens
 }
 
@@ -41,12 +43,15 @@ export interface TypeIds {
   eventId: string | null
 }
 
+/** Who an attempt failed at, when not the destination: its token endpoint, by its URL. */
+export type Outcome = AttemptResponse & { tokenUrl?: string }
+
 /** Signs and sends a delivery once. Never throws. Resolves when the endpoint has answered. */
 export async function makeAttempt(
   deps: AttemptDeps,
   outgoing: Outgoing,
   destination: Destination,
-): Promise<{ made: Made; typeIds: TypeIds; response: AttemptResponse }> {
+): Promise<{ made: Made; typeIds: TypeIds; response: Outcome }> {
   const startedAtMs = deps.clock.now()
   const typeIds = {
     deliveryId: encodeId('dlv', outgoing.deliveryId),
@@ -54,6 +59,10 @@ export async function makeAttempt(
   }
   const signature = signatureOf(outgoing.body, { typeIds, destination, startedAtMs })
   const response = await respond(deps, { outgoing, typeIds, destination, startedAtMs, signature })
+  if (response.error === 'internal') {
+    const destinationId = encodeId('dst', destination.id)
+    deps.log.warn({ err: response.fault, ...typeIds, destinationId }, 'Cannot make an attempt')
+  }
   const made: Made = {
     id: newId(startedAtMs),
     number: outgoing.attemptNumber + 1,
@@ -64,7 +73,7 @@ export async function makeAttempt(
     connectMs: response.connect?.connectMs ?? null,
     tlsMs: response.connect?.tlsMs ?? null,
     firstByteMs: response.firstByteMs,
-    url: destination.url,
+    url: response.tokenUrl ?? destination.url,
     signature,
     headerNames: destination.headerNames,
     responseStatus: response.status,
@@ -83,9 +92,9 @@ interface Sending {
   signature: string
 }
 
-function respond(deps: AttemptDeps, sending: Sending): Promise<AttemptResponse> {
+function respond(deps: AttemptDeps, sending: Sending): Promise<Outcome> {
   const { isBlocked, oauth2, headers } = sending.destination
-  if (isBlocked) return Promise.resolve(notSent('address_blocked'))
+  if (isBlocked) return Promise.resolve(failed('address_blocked'))
   return oauth2 === null ? send(deps, sending, headers) : sendWithToken(deps, sending, oauth2)
 }
 
@@ -93,33 +102,33 @@ async function sendWithToken(
   deps: AttemptDeps,
   sending: Sending,
   oauth2: ClientCredentials,
-): Promise<AttemptResponse> {
-  let token
-  try {
-    token = await deps.tokens.get(oauth2)
-  } catch (error) {
-    return notSent(errorCodeOf(error))
+): Promise<Outcome> {
+  const askedAt = performance.now()
+  const outcome = await deps.tokens.get(oauth2)
+  if ('failure' in outcome) {
+    const durationMs = performance.now() - askedAt
+    return { ...outcome.failure, durationMs, tokenUrl: oauth2.tokenUrl }
   }
-  const own: [string, string] = ['authorization', `Bearer ${token}`]
+  const own: [string, string] = ['authorization', `Bearer ${outcome.token}`]
   const response = await send(deps, sending, [own, ...sending.destination.headers])
   if (response.status === 401) deps.tokens.forget(oauth2)
   return response
 }
 
 function send(
-  { dispatcher }: AttemptDeps,
+  { connections }: AttemptDeps,
   sending: Sending,
   own: readonly [string, string][],
 ): Promise<AttemptResponse> {
-  const { origin, path, method, timeoutMs } = sending.destination
+  const { id: holder, origin, path, method, timeoutMs } = sending.destination
   const { body } = sending.outgoing
   let headers
   try {
     headers = headersOf(sending, own)
   } catch (error) {
-    return Promise.resolve(notSent(errorCodeOf(error)))
+    return Promise.resolve(failed('internal', error))
   }
-  return sendAttempt(dispatcher, { origin, path, method, headers, body, timeoutMs })
+  return sendAttempt(connections, { holder, origin, path, method, headers, body, timeoutMs })
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
@@ -147,17 +156,4 @@ function signatureOf(
   const isOverlap = overlap !== null && overlap.untilMs > startedAtMs
   const at = Math.floor(startedAtMs / 1_000)
   return sign(isOverlap ? overlap.signer : signer, typeIds.deliveryId, at, body)
-}
-
-function notSent(error: AttemptResponse['error']): AttemptResponse {
-  return {
-    status: null,
-    headers: [],
-    body: null,
-    error,
-    durationMs: 0,
-    firstByteMs: null,
-    connect: null,
-    bodyFree: null,
-  }
 }

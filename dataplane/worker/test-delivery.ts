@@ -1,6 +1,6 @@
 import type { Db } from '../../core/db/db.ts'
 import { insertTestDelivery } from '../../core/db/deliveries/test-deliveries.ts'
-import { BUSY_STATUSES } from '../../core/delivery/retry.ts'
+import { isBusyAnswer } from '../../core/delivery/retry.ts'
 import { mayDial } from '../../core/egress/connect.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
@@ -12,7 +12,7 @@ import {
 } from '../../core/stream/test-deliveries.ts'
 import { within } from '../../core/within.ts'
 import { readDestination, type CompileDeps } from './destinations.ts'
-import { makeAttempt, type AttemptDeps } from './make-attempt.ts'
+import { makeAttempt, type Outcome, type AttemptDeps } from './make-attempt.ts'
 
 /** Tests under way at once: each holds a socket and its body for as long as its endpoint takes. */
 const UNDER_WAY_MAX = 64
@@ -55,7 +55,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
   if (destination === undefined) return { kind: 'deleted' }
   if (!(await mayDial(new URL(destination.url), deps.isAllowed))) return { kind: 'not_public' }
   const deliveryId = newId(deps.clock.now())
-  const { made, typeIds } = await makeAttempt(
+  const { made, typeIds, response } = await makeAttempt(
     deps,
     {
       deliveryId,
@@ -73,7 +73,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
     },
     destination,
   )
-  const attempt = { ...made, outcome: outcomeOf(made.errorCode, made.responseStatus) }
+  const attempt = { ...made, outcome: outcomeOf(response) }
   deps.lines.info(
     {
       deliveryId: typeIds.deliveryId,
@@ -89,11 +89,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
   return { kind: 'made', deliveryId }
 }
 
-function outcomeOf(
-  errorCode: string | null,
-  responseStatus: number | null,
-): 'succeeded' | 'failed' | 'busy' {
-  if (errorCode === null) return 'succeeded'
-  const isAnswer = errorCode === 'bad_response' && responseStatus !== null
-  return isAnswer && BUSY_STATUSES.has(responseStatus) ? 'busy' : 'failed'
+function outcomeOf({ error, status, tokenUrl }: Outcome): 'succeeded' | 'failed' | 'busy' {
+  if (error === null) return 'succeeded'
+  return isBusyAnswer(status, tokenUrl !== undefined) ? 'busy' : 'failed'
 }

@@ -25,10 +25,10 @@ import { every } from '../every.ts'
 import { AccessTokens } from './access-tokens.ts'
 import type { LaneKey } from './backlog.ts'
 import { BusyNotes } from './busy-notes.ts'
+import { Connections } from './connections.ts'
 import { Consumption } from './consume.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
-import { openDispatcher } from './dispatcher.ts'
 import { DueRows } from './due-rows.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
 import { Hands } from './hands.ts'
@@ -234,8 +234,8 @@ function openLanes(
 ) {
   const { pool, db, clock, log, name, isAllowed, memory } = deps
   const pacer = new Pacer()
-  const dispatcher = openDispatcher(guardedLookup(isAllowed))
-  const tokens = new AccessTokens({ dispatcher: dispatcher.agent, clock, isAllowed })
+  const connections = new Connections(guardedLookup(isAllowed))
+  const tokens = new AccessTokens({ connections, clock, isAllowed })
   const disable = async (destinationId: string): Promise<void> => {
     await disableDestination(db, destinationId, 'gone', clock.now())
     await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
@@ -249,7 +249,7 @@ function openLanes(
     clock,
     log,
     lines,
-    dispatcher,
+    connections,
     tokens,
     results,
     hands,
@@ -290,8 +290,8 @@ function openLanes(
     moveParked: move,
     madeRoom: owned.madeRoom,
   })
-  const tester = startTester({ ...deps, lines, dispatcher, tokens })
-  const close = (): Promise<void> => dispatcher.agent.close()
+  const tester = startTester({ ...deps, lines, connections, tokens })
+  const close = (): Promise<void> => connections.close()
   return { lanes, hands, pacer, tester, withdrawals, close }
 }
 

@@ -172,10 +172,13 @@ test('410 fails the delivery and disables the destination with the reason gone',
   expect(endpoint.arrivals).toHaveLength(2)
 })
 
-test('of a response 16 KiB are kept and 1 MiB are taken', async () => {
-  const { source } = await relay.route({ respond: says(200, {}, 'x'.repeat(1_024 * 1_024)) })
-  const { attempts } = await relay.reaches(await relay.accept(source), { status: 'succeeded' })
-  expect(attempts[0].responseBody).toBe('x'.repeat(16 * 1_024))
+test('a 2xx succeeds whatever the size of its body, of which 16 KiB are kept', async () => {
+  for (const bytes of [1_024 * 1_024, 5 * 1_024 * 1_024]) {
+    const { source } = await relay.route({ respond: says(200, {}, 'x'.repeat(bytes)) })
+    const { attempts } = await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+    expect(attempts).toMatchObject([{ outcome: 'succeeded', errorCode: null, responseStatus: 200 }])
+    expect(attempts[0].responseBody).toBe('x'.repeat(16 * 1_024))
+  }
 })
 
 /** A listener that is no HTTP server. */
@@ -210,11 +213,13 @@ async function attemptAt(url: string, fields: object = {}): Promise<Resource> {
   return attempts[0]
 }
 
-const trickles: Respond = (response) => {
-  response.writeHead(200, { 'content-type': 'text/plain' })
-  const timer = setInterval(() => response.write('.'), 100)
-  response.on('close', () => clearInterval(timer))
-}
+const tricklesAs =
+  (status: number): Respond =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'text/plain' })
+    const timer = setInterval(() => response.write('.'), 100)
+    response.on('close', () => clearInterval(timer))
+  }
 
 const FAILURES: [what: string, errorCode: string, url: () => Promise<string>][] = [
   ['a closed port', 'connection_refused', async () => `http://127.0.0.1:${await closedPort()}/`],
@@ -242,9 +247,9 @@ const FAILURES: [what: string, errorCode: string, url: () => Promise<string>][] 
     async () => (await relay.endpoint()).url.replace('http:', 'https:'),
   ],
   [
-    'a response above 1 MiB',
+    'a failed response above 1 MiB',
     'response_too_large',
-    async () => (await relay.endpoint(says(200, {}, 'x'.repeat(1_024 * 1_024 + 1)))).url,
+    async () => (await relay.endpoint(says(500, {}, 'x'.repeat(1_024 * 1_024 + 1)))).url,
   ],
   [
     'headers without end',
@@ -258,7 +263,7 @@ test.each(FAILURES)('%s is the error %s, and is tried again', async (_what, erro
 })
 
 test('an endpoint that hangs, and one that trickles, end at the deadline with timeout', async () => {
-  const endpoints = [await relay.endpoint(hangs), await relay.endpoint(trickles)]
+  const endpoints = [await relay.endpoint(hangs), await relay.endpoint(tricklesAs(500))]
   const attempts = await Promise.all(
     endpoints.map(({ url }) => attemptAt(url, { timeoutMs: 1_000 })),
   )
@@ -267,13 +272,35 @@ test('an endpoint that hangs, and one that trickles, end at the deadline with ti
     expect(attempt.durationMs).toBeGreaterThanOrEqual(990)
     expect(attempt.durationMs).toBeLessThan(2_000)
   }
-  expect(attempts.map(({ responseStatus }) => responseStatus)).toEqual([null, 200])
+  expect(attempts.map(({ responseStatus }) => responseStatus)).toEqual([null, 500])
+})
+
+test('a success whose body never ends is one at the deadline', async () => {
+  const { source, endpoint } = await relay.route({
+    respond: tricklesAs(200),
+    destination: { timeoutMs: 1_000 },
+  })
+  const { attempts } = await relay.reaches(await relay.accept(source), { status: 'succeeded' })
+  expect(attempts).toMatchObject([{ responseStatus: 200, errorCode: null }])
+  expect(endpoint.arrivals).toHaveLength(1)
+})
+
+test('a failure waits for as long as its Retry-After asks, and spends an attempt', async () => {
+  const { source } = await relay.route({ respond: says(503, { 'retry-after': '600' }) })
+  const waiting = await relay.reaches(await relay.accept(source), {
+    status: 'pending',
+    attemptCount: 1,
+  })
+  const endedAtMs = Date.parse(waiting.lastAttempt.at) + waiting.lastAttempt.durationMs
+  const delayMs = Date.parse(waiting.nextAttemptAt) - endedAtMs
+  expect(delayMs).toBeGreaterThanOrEqual(599_000)
+  expect(delayMs).toBeLessThanOrEqual(601_000)
 })
 
 test('a trickle that ends within the deadline is a success', async () => {
   const { source } = await relay.route({
     respond: (response, arrival) => {
-      trickles(response, arrival)
+      tricklesAs(200)(response, arrival)
       setTimeout(() => response.end('!'), 350)
     },
   })

@@ -10,7 +10,7 @@ import {
   sealDestinationSecrets,
 } from '../../core/secrets/destination-secrets.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
-import { says, type Arrival, type Endpoint } from '../endpoint.ts'
+import { type Arrival, type Endpoint } from '../endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
 import { uuid } from '../seed.ts'
 
@@ -181,69 +181,3 @@ test.each(AUTHS)(
     expect((await firstOf(endpoint)).headers.authorization).toBe(expected)
   },
 )
-
-const tokenSays = (token: string, expiresIn?: number): string =>
-  JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: expiresIn })
-
-/** A route whose destination wants an access token, and the endpoint that gives them. */
-async function withTokens(): Promise<{ source: Resource; endpoint: Endpoint; tokens: Endpoint }> {
-  let count = 0
-  const tokens = await relay.endpoint((response, arrival) => {
-    count++
-    const answer = tokenSays(`token-${count}`, 3_600)
-    says(200, { 'content-type': 'application/json' }, answer)(response, arrival)
-  })
-  const auth = {
-    type: 'oauth2ClientCredentials',
-    tokenUrl: tokens.url,
-    clientId: 'me',
-    clientSecret: `s:${crypto.randomUUID()}`,
-    scope: 'hooks',
-  }
-  return { ...(await relay.route({ destination: { auth } })), tokens }
-}
-
-test('OAuth 2.0: one token serves many deliveries at once, and is fetched again when it ends', async () => {
-  const { source, endpoint, tokens } = await withTokens()
-  await Promise.all(Array.from({ length: 5 }, () => relay.accept(source)))
-  await eventually(() => expect(endpoint.arrivals).toHaveLength(5))
-  expect(new Set(endpoint.arrivals.map(({ headers }) => headers.authorization))).toEqual(
-    new Set(['Bearer token-1']),
-  )
-  const [asked] = tokens.arrivals
-  expect(asked?.method).toBe('POST')
-  expect(Object.fromEntries(new URLSearchParams(asked?.body.toString()))).toEqual({
-    grant_type: 'client_credentials',
-    scope: 'hooks',
-  })
-  expect(asked?.headers.authorization).toMatch(/^Basic /)
-  await relay.advance(3_600_000)
-  await relay.accept(source)
-  await eventually(() => expect(endpoint.arrivals).toHaveLength(6))
-  expect(endpoint.arrivals[5]?.headers.authorization).toBe('Bearer token-2')
-  expect(tokens.arrivals).toHaveLength(2)
-})
-
-test('OAuth 2.0: without a token nothing is sent, and the delivery is tried again', async () => {
-  const { source, endpoint, tokens } = await withTokens()
-  tokens.respond = says(401, {}, '{"error":"invalid_client"}')
-  const eventId = await relay.accept(source)
-  await relay.reaches(eventId, { status: 'pending', attemptCount: 1 })
-  expect(endpoint.arrivals).toHaveLength(0)
-  tokens.respond = says(200, {}, tokenSays('later'))
-  await relay.advance(6_500)
-  await relay.reaches(eventId, { status: 'succeeded', attemptCount: 2 })
-  expect(endpoint.arrivals[0]?.headers.authorization).toBe('Bearer later')
-})
-
-test('OAuth 2.0: a token that the destination refuses with 401 is not used again', async () => {
-  const { source, endpoint, tokens } = await withTokens()
-  endpoint.respond = (response, { headers }) => {
-    response.writeHead(headers.authorization === 'Bearer token-1' ? 401 : 200).end()
-  }
-  const eventId = await relay.accept(source)
-  await relay.reaches(eventId, { status: 'pending', attemptCount: 1 })
-  await relay.advance(6_500)
-  await relay.reaches(eventId, { status: 'succeeded', attemptCount: 2 })
-  expect(tokens.arrivals).toHaveLength(2)
-})

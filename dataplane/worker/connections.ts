@@ -1,0 +1,205 @@
+import { isIP, Socket, type LookupFunction } from 'node:net'
+
+import { buildConnector, Client, errors } from 'undici'
+
+import { ANSWER_HEADER_BYTES_MAX } from '../../core/limits.ts'
+import { InterimAnswers } from './interim-answers.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+
+/** Servers close what rests: Node's after 5 s. What names its own time is kept for that, less 2 s, up to the second. */
+const REST_MS = 4_000
+const REST_MS_MAX = 300_000
+
+/** What opening a connection took, in milliseconds; zero where a step did not happen. */
+export interface ConnectPhases {
+  dnsMs: number
+  connectMs: number
+  tlsMs: number
+}
+
+/** How far a connection has come: what an error means depends on it. */
+export type Stage = 'resolving' | 'connecting' | 'securing' | 'open'
+
+/**
+ * The connections of a worker, each to one origin for one holder: the tenants that share an origin share none, and none
+ * of them waits for another's. A holder opens as many as it has requests under way. Names are resolved by `lookup`,
+ * which refuses addresses that deliveries may not reach: the address checked is the address dialled. Literal addresses
+ * never reach `lookup` and must be checked before.
+ */
+export class Connections {
+  readonly #connect: buildConnector.connector
+  /** Those at rest, by holder and origin, the latest last. */
+  readonly #resting = new Map<string, Connection[]>()
+  readonly #open = new Set<Connection>()
+
+  constructor(lookup: LookupFunction) {
+    this.#connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup })
+  }
+
+  /** One that rests, or else a new one. */
+  take(holder: string, origin: string): Connection {
+    const key = keyOf(holder, origin)
+    const resting = this.#resting.get(key)
+    const connection = resting?.pop()
+    if (resting?.length === 0) this.#resting.delete(key)
+    return connection ?? this.open(holder, origin)
+  }
+
+  /** A new one. */
+  open(holder: string, origin: string): Connection {
+    const key = keyOf(holder, origin)
+    const connection = new Connection(origin, this.#connect, {
+      opening: () => this.#open.add(connection),
+      closed: () => this.#forget(key, connection),
+    })
+    return connection
+  }
+
+  /** The answer is whole: the next request of the holder may have it. */
+  rest(holder: string, connection: Connection): void {
+    if (!this.#open.has(connection)) return
+    const key = keyOf(holder, connection.origin)
+    const resting = this.#resting.get(key)
+    if (resting === undefined) this.#resting.set(key, [connection])
+    else resting.push(connection)
+  }
+
+  /** Resolves when what is under way has ended. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map(async ({ client }) => await client.close()))
+  }
+
+  #forget(key: string, connection: Connection): void {
+    this.#open.delete(connection)
+    const resting = this.#resting.get(key)
+    const place = resting?.indexOf(connection) ?? -1
+    if (place === -1) return
+    resting?.splice(place, 1)
+    if (resting?.length === 0) this.#resting.delete(key)
+  }
+}
+
+function keyOf(holder: string, origin: string): string {
+  return `${holder} ${origin}`
+}
+
+interface Hooks {
+  opening(): void
+  closed(): void
+}
+
+/** One connection: an undici client, whose socket is known. */
+export class Connection {
+  readonly origin: string
+  readonly client: Client
+  readonly #hooks: Hooks
+  readonly #answers = new InterimAnswers(ANSWER_HEADER_BYTES_MAX)
+  #socket: Socket | undefined
+  #phases: ConnectPhases | undefined
+  #stage: Stage = 'resolving'
+  #hasHeard = false
+
+  constructor(origin: string, connect: buildConnector.connector, hooks: Hooks) {
+    this.origin = origin
+    this.#hooks = hooks
+    this.client = new Client(origin, {
+      connect: (options, callback) => this.#open(connect, options, callback),
+      pipelining: 1,
+      keepAliveTimeout: REST_MS,
+      keepAliveMaxTimeout: REST_MS_MAX,
+      maxHeaderSize: ANSWER_HEADER_BYTES_MAX,
+      // Each attempt has one deadline over everything; undici's own timers would only be second opinions.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    this.client.on('disconnect', () => hooks.closed())
+    this.client.on('connectionError', () => hooks.closed())
+  }
+
+  get stage(): Stage {
+    return this.#stage
+  }
+
+  /** Something of an answer has come since the request began. */
+  get hasHeard(): boolean {
+    return this.#hasHeard
+  }
+
+  /** A request goes out. What opening the connection took, when no request did before; undefined for one that is reused. */
+  begin(): ConnectPhases | undefined {
+    const phases = this.#phases
+    this.#phases = undefined
+    this.#hasHeard = false
+    this.#answers.restart()
+    return phases
+  }
+
+  /** Ends it at once, whatever it is doing. */
+  destroy(): void {
+    void this.client.destroy()
+    // One that is being opened is not the client's yet.
+    this.#socket?.destroy()
+    this.#hooks.closed()
+  }
+
+  #open(
+    connect: buildConnector.connector,
+    options: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ): void {
+    this.#hooks.opening()
+    const startedAt = performance.now()
+    const isSecure = options.protocol === 'https:'
+    let resolvedAt = startedAt
+    let connectedAt: number | undefined
+    this.#stage = isIP(options.hostname) === 0 ? 'resolving' : 'connecting'
+    // The connector returns the socket that it opens, though its type does not say so.
+    const socket: unknown = connect(options, (...result) => {
+      const openAt = performance.now()
+      if (result[0] === null) {
+        this.#stage = 'open'
+        this.#phases = {
+          dnsMs: resolvedAt - startedAt,
+          connectMs: (connectedAt ?? openAt) - resolvedAt,
+          tlsMs: isSecure ? openAt - (connectedAt ?? openAt) : 0,
+        }
+      }
+      callback(...result)
+    })
+    if (!(socket instanceof Socket)) return
+    this.#socket = socket
+    this.#listen(socket)
+    socket.once('lookup', (error: Error | null) => {
+      resolvedAt = performance.now()
+      if (error === null) this.#stage = 'connecting'
+    })
+    socket.once('connect', () => {
+      connectedAt = performance.now()
+      if (isSecure) this.#stage = 'securing'
+    })
+  }
+
+  /** undici takes what a socket has with `read`. */
+  #listen(socket: Socket): void {
+    const read: Socket['read'] = socket.read.bind(socket)
+    socket.read = (size?: number): unknown => {
+      for (;;) {
+        const chunk: unknown = read(size)
+        if (!Buffer.isBuffer(chunk)) return chunk
+        this.#hasHeard = true
+        const passed = this.#pass(socket, chunk)
+        if (passed !== null) return passed
+      }
+    }
+  }
+
+  #pass(socket: Socket, chunk: Buffer): Buffer | null {
+    try {
+      return this.#answers.pass(chunk)
+    } catch {
+      socket.destroy(new errors.HeadersOverflowError())
+      return null
+    }
+  }
+}
