@@ -306,7 +306,7 @@ export function signsUrl(config: VerifierConfig): boolean {
   return config.url === undefined && contents.some((content) => SIGNS_URL.test(content))
 }
 
-const SIGNS_URL = /\{(?:url|urlUnescaped|iri|path|pathEncoded)\}/
+const SIGNS_URL = /\{(?:url|urlUnescaped|iri|iriEncoded|path|pathEncoded)\}/
 
 /** Where requests carry the secret itself, to be masked before they are stored. (decisions: Ingest) */
 export function secretCarriers(config: VerifierConfig): Location[] {

@@ -107,11 +107,16 @@ function plainField(name: string, { url, signedHeaders }: Scheme): Field | undef
     case 'urlUnescaped':
       return ({ view }) => toBinary(unescapeUrl(signedUrl(view, url)))
     case 'iri':
-      return ({ view }) => iriOf(signedUrl(view, url))
+      return ({ view }) => {
+        const iri = iriOf(signedUrl(view, url))
+        return iri === undefined ? undefined : toBinary(iri)
+      }
     case 'path':
       return ({ view }) => toBinary(pathAndQuery(signedUrl(view, url)))
     case 'pathEncoded':
-      return ({ view }) => encodePath(pathAndQuery(signedUrl(view, url)))
+      return ({ view }) => encodePath(signedUrl(view, url))
+    case 'iriEncoded':
+      return ({ view }) => encodePath(iriOf(signedUrl(view, url)))
     case 'signedHeaders':
       if (signedHeaders === undefined)
         throw new ConfigFault('Required by {signedHeaders}', ['signedHeaders'])
@@ -198,8 +203,9 @@ function unescapeUrl(url: string): string {
 }
 
 /** Contentful's SDK escapes the query and then both again, whatever is escaped already. (node-apps-toolkit) */
-function encodePath(pathAndSearch: string): string | undefined {
-  const [path = '', search = ''] = pathAndSearch.split('?')
+function encodePath(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined
+  const [path = '', search = ''] = pathAndQuery(url).split('?')
   const query = search === '' ? '' : `?${querystring.escape(search)}`
   try {
     return encodeURI(`${path}${query}`)
@@ -219,7 +225,7 @@ export function iriOf(url: string): string | undefined {
     const bytes = Buffer.from(escapes.replaceAll('%', ''), 'hex')
     return isUtf8(bytes) ? bytes.toString('utf8') : escapes
   })
-  return iri === url ? undefined : toBinary(iri)
+  return iri === url ? undefined : iri
 }
 
 /** The body as text with every character from U+007F as \uXXXX and every slash escaped: how Box signs some bodies. */

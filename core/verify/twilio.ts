@@ -61,8 +61,8 @@ function spellings(url: string): ReadonlySet<string> {
   const escaped = URL.parse(url)?.href ?? url
   const rewritten = [url, escaped].map(rewriteQuery)
   const iri = iriOf(url)
-  const all = [url, escaped, ...rewritten].flatMap((text) => [text, ...portsOf(text)])
-  return new Set([...all.map(toBinary), ...(iri === undefined ? [] : [iri, ...portsOf(iri)])])
+  const all = [url, escaped, ...rewritten, ...(iri === undefined ? [] : [iri])]
+  return new Set(all.flatMap((text) => [text, ...portsOf(text)]).map(toBinary))
 }
 
 /** The URL without its port, and with the scheme's own where it has none. */

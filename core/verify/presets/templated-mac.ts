@@ -136,7 +136,7 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       type: 'hmac',
       algorithm: 'sha256',
       signature: { names: ['x-contentful-signature'], encoding: 'hex' },
-      content: ['{pathEncoded}', '{path}'].map(
+      content: ['{pathEncoded}', '{iriEncoded}', '{path}'].map(
         (path) => `{method}\n${path}\n{signedHeaders}\n{body}`,
       ),
       timestamp: header('x-contentful-timestamp', 'unix_ms', 30),
