@@ -5,10 +5,14 @@ import { connectionNames } from '../core/db/configuration/connections.ts'
 import { findDestinations, type Destination } from '../core/db/configuration/destinations.ts'
 import { findSource } from '../core/db/configuration/sources.ts'
 import type { Attempt as AttemptRow } from '../core/db/deliveries/attempts.ts'
+import { findBusyWindows, type BusyWindow } from '../core/db/deliveries/busy-windows.ts'
 import { deliveriesOfEvent, type Delivery as Row } from '../core/db/deliveries/deliveries.ts'
+import { countUnderWay } from '../core/db/deliveries/under-way.ts'
 import type { Event } from '../core/db/events/events.ts'
 import { encodeId, timeOfId } from '../core/ids.ts'
-import { explain, type ExplainedDelivery } from '../core/verdict/explain.ts'
+import { DESTINATION_CONCURRENCY_DEFAULT } from '../core/limits.ts'
+import { explain } from '../core/verdict/explain.ts'
+import type { ExplainedDelivery, ExplainedEvent } from '../core/verdict/facts.ts'
 import { attemptsWithHeaders, type SentDelivery } from './attempts.ts'
 import type { Deps } from './deps.ts'
 import { milliseconds, viewDelivery } from './shapes/delivery.ts'
@@ -23,27 +27,38 @@ type Shown = z.output<typeof Timeline>
 export async function timelineOf(deps: Deps, event: Event): Promise<Shown> {
   const rows = await deliveriesOfEvent(deps.lists, event, SHOWN_DELIVERIES)
   const outcomes = outcomesOf(event, rows)
-  const [sent, destinations, names, source] = await Promise.all([
+  const destinationIds = [...new Set(rows.map(({ destinationId }) => destinationId))]
+  const connectionIds = new Set(rows.map(({ connectionId }) => connectionId))
+  const [sent, destinations, names, source, busy, underWay] = await Promise.all([
     attemptsWithHeaders(deps, rows),
-    findDestinations(deps.db, [...new Set(rows.map(({ destinationId }) => destinationId))]),
-    connectionNames(deps.db, [...outcomes.keys()]),
+    findDestinations(deps.db, destinationIds),
+    connectionNames(deps.db, [...new Set([...outcomes.keys(), ...connectionIds])].filter(isId)),
     findSource(deps.db, { ...event, projectId: undefined }, event.sourceId),
+    findBusyWindows(deps.db, destinationIds),
+    countUnderWay(deps.db, event.projectId, destinationIds),
   ])
+  const lastHosts = new Map(sent.map((one) => [one.row.id, lastHostOf(one)]))
   const verdict = explain({
+    nowMs: deps.clock.now(),
     status: event.status,
     rejectionReason: event.rejectionReason,
     rejectionDetail: event.rejectionDetail,
     verifiedWith: event.verifiedWith,
-    sourceName: source?.name ?? encodeId('src', event.sourceId),
+    sourceName: source?.name,
     createdAtMs: timeOfId(event.id),
-    connections: [...outcomes.values()].map(({ connectionId, outcome, failedPart }) => ({
-      name: names.get(connectionId) ?? encodeId('con', connectionId),
-      outcome,
-      failedPart,
-    })),
+    excluded: [...outcomes.values()]
+      .filter(({ connectionId }) => !connectionIds.has(connectionId))
+      .flatMap((outcome) => excludedOf(outcome, names)),
     deliveries: newestByConnection(rows).map((row) =>
-      explained(row, names, destinations.get(row.destinationId)),
+      explained(row, {
+        connectionName: names.get(row.connectionId ?? ''),
+        destination: destinations.get(row.destinationId),
+        busy: busy.get(row.destinationId) ?? null,
+        underWay: underWay.get(row.destinationId) ?? 0,
+        lastHost: lastHosts.get(row.id),
+      }),
     ),
+    hasOlder: rows.length === SHOWN_DELIVERIES,
   })
   return {
     verdict: {
@@ -87,19 +102,44 @@ function newestByConnection(rows: readonly Row[]): Row[] {
   return [...newest.values()]
 }
 
+function isId(id: string | null): id is string {
+  return id !== null
+}
+
+/** Where the last attempt went. */
+function lastHostOf({ row, attempts }: SentDelivery): string | undefined {
+  const last = attempts.find((one) => one.row.startedAt.getTime() === row.lastAttemptAt?.getTime())
+  return last === undefined ? undefined : URL.parse(last.row.url)?.host
+}
+
+function excludedOf(
+  { connectionId, outcome, failedPart }: Outcome,
+  names: ReadonlyMap<string, string>,
+): ExplainedEvent['excluded'] {
+  return outcome === 'delivered_to' ? [] : [{ name: names.get(connectionId), outcome, failedPart }]
+}
+
+interface Surroundings {
+  connectionName: string | undefined
+  destination: Destination | undefined
+  busy: BusyWindow | null
+  underWay: number
+  lastHost: string | undefined
+}
+
 function explained(
   row: Row,
-  names: ReadonlyMap<string, string>,
-  destination: Destination | undefined,
+  { connectionName, destination, busy, underWay, lastHost }: Surroundings,
 ): ExplainedDelivery {
-  const connectionId = row.connectionId ?? ''
   return {
-    connectionName: names.get(connectionId) ?? 'a deleted connection',
+    connectionName,
     status: row.status,
     createdAtMs: timeOfId(row.id),
     attemptCount: row.attemptCount,
     maxAttempts: row.maxAttempts,
     nextAttemptAtMs: row.nextAt?.getTime() ?? null,
+    isParked: row.isParked,
+    isByHand: row.isByHand,
     throttledReason: row.throttledReason,
     throttledAtMs: row.throttledAt?.getTime() ?? null,
     lastError: row.lastError,
@@ -108,12 +148,18 @@ function explained(
         ? null
         : {
             atMs: row.lastAttemptAt.getTime(),
+            host: lastHost,
             responseStatus: row.lastResponseStatus,
             errorCode: row.lastErrorCode,
             durationMs: row.lastDurationMs,
           },
     completedAtMs: row.completedAt?.getTime() ?? null,
-    destination: destination && { ...destination, host: new URL(destination.url).host },
+    destination: destination && {
+      ...destination,
+      concurrency: destination.maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT,
+      busy,
+      underWay,
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { ACTIONS, CAUSES } from '../../core/verdict/explain.ts'
+import { ACTIONS, CAUSES } from '../../core/verdict/facts.ts'
 import { Id, Timestamp } from '../fields.ts'
 import { DeliveryWithAttempts } from './attempt.ts'
 

@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest'
 
-import { explain, type ExplainedDelivery, type ExplainedEvent } from './explain.ts'
+import { explain } from './explain.ts'
+import type { ExplainedDelivery, ExplainedEvent } from './facts.ts'
 
 const T = 1_700_000_000_000
 
 const destination = {
   name: 'billing',
-  host: 'billing.example',
   isEnabled: true,
   disabledReason: null,
   rateLimit: 10,
   rateLimitPeriod: 'second',
+  concurrency: 2,
+  underWay: 0,
+  busy: null,
 }
 
 function delivery(changes: Partial<ExplainedDelivery>): ExplainedDelivery {
@@ -21,6 +24,8 @@ function delivery(changes: Partial<ExplainedDelivery>): ExplainedDelivery {
     attemptCount: 0,
     maxAttempts: 8,
     nextAttemptAtMs: null,
+    isParked: false,
+    isByHand: false,
     throttledReason: null,
     throttledAtMs: null,
     lastError: null,
@@ -33,21 +38,30 @@ function delivery(changes: Partial<ExplainedDelivery>): ExplainedDelivery {
 
 function event(changes: Partial<ExplainedEvent>): ExplainedEvent {
   return {
+    nowMs: T + 2_000,
     status: 'received',
     rejectionReason: null,
     rejectionDetail: null,
     verifiedWith: 'github',
     sourceName: 'shop',
     createdAtMs: T,
-    connections: [],
+    excluded: [],
     deliveries: [],
+    hasOlder: false,
     ...changes,
   }
 }
 
-const attempt = { atMs: T + 1000, responseStatus: 500, errorCode: 'bad_response', durationMs: 210 }
+const attempt = {
+  atMs: T + 1000,
+  host: 'billing.example',
+  responseStatus: 500,
+  errorCode: 'bad_response',
+  durationMs: 210,
+}
 const failed = delivery({
   status: 'failed',
+  lastError: 'bad_response',
   attemptCount: 8,
   lastAttempt: attempt,
   completedAtMs: T + 28 * 3_600_000,
@@ -56,8 +70,12 @@ const succeeded = delivery({
   status: 'succeeded',
   attemptCount: 1,
   completedAtMs: T + 120,
-  lastAttempt: { atMs: T, responseStatus: 200, errorCode: null, durationMs: 120 },
+  lastAttempt: { ...attempt, atMs: T, responseStatus: 200, errorCode: null, durationMs: 120 },
 })
+
+function busyFor(ms: number) {
+  return { sinceMs: T + 500, untilMs: T + ms, responseStatus: 429 }
+}
 
 test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null]>([
   [
@@ -79,14 +97,14 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
   [
     'unmatched',
     event({ status: 'unmatched' }),
-    'Accepted, but no connection is active on source shop.',
+    'Accepted, but no connection was active on source shop.',
     'create_connection',
   ],
   [
     'filtered',
     event({
       status: 'filtered',
-      connections: [{ name: 'orders', outcome: 'filtered', failedPart: 'body.amount.$gt' }],
+      excluded: [{ name: 'orders', outcome: 'filtered', failedPart: 'body.amount.$gt' }],
     }),
     'Accepted; the filter of 1 connection excluded it: orders because of body.amount.$gt.',
     'test_filter',
@@ -95,9 +113,9 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
     'connection_disabled',
     event({
       status: 'unmatched',
-      connections: [{ name: 'audit', outcome: 'disabled', failedPart: undefined }],
+      excluded: [{ name: 'audit', outcome: 'disabled', failedPart: undefined }],
     }),
-    'Accepted, but connection audit is switched off.',
+    'Accepted, but connection audit was switched off.',
     'enable_connection',
   ],
   [
@@ -113,7 +131,7 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
   [
     'retrying',
     event({ deliveries: [delivery({})] }),
-    'The first attempt to reach billing is under way.',
+    'The first attempt to reach billing is due.',
     null,
   ],
   [
@@ -158,6 +176,7 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
       deliveries: [
         {
           ...failed,
+          lastError: 'address_blocked',
           lastAttempt: { ...attempt, responseStatus: null, errorCode: 'address_blocked' },
         },
       ],
@@ -177,9 +196,160 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
   ],
   [
     'cancelled',
-    event({ deliveries: [succeeded, delivery({ status: 'cancelled', destination: undefined })] }),
+    event({
+      deliveries: [
+        succeeded,
+        delivery({
+          status: 'cancelled',
+          lastError: 'destination_deleted',
+          destination: undefined,
+        }),
+      ],
+    }),
     'Cancelled for connection orders: its destination was deleted.',
     'replay',
+  ],
+  [
+    'cancelled',
+    event({ deliveries: [delivery({ status: 'cancelled', destination: undefined })] }),
+    'Cancelled for connection orders; its destination is deleted now.',
+    'replay',
+  ],
+  [
+    'cancelled',
+    event({ deliveries: [delivery({ status: 'cancelled', connectionName: undefined })] }),
+    'Cancelled; its connection is deleted now.',
+    'replay',
+  ],
+  [
+    'cancelled',
+    event({
+      deliveries: [
+        delivery({
+          status: 'cancelled',
+          connectionName: undefined,
+          lastError: 'connection_deleted',
+        }),
+      ],
+    }),
+    'Cancelled: its connection was deleted.',
+    'replay',
+  ],
+  [
+    'cancelled',
+    event({ deliveries: [delivery({ status: 'cancelled' })] }),
+    'Cancelled for connection orders.',
+    'replay',
+  ],
+  [
+    'cancelled',
+    event({ deliveries: [delivery({ connectionName: undefined })] }),
+    'Is being cancelled; its connection is deleted now.',
+    'replay',
+  ],
+  [
+    'destination_busy',
+    event({
+      deliveries: [
+        delivery({ isParked: true, destination: { ...destination, busy: busyFor(60_000) } }),
+      ],
+    }),
+    'Waits behind billing, which answered 429 and is left alone until 2023-11-14T22:14:20Z. No attempt is spent.',
+    null,
+  ],
+  [
+    'destination_busy',
+    event({
+      deliveries: [delivery({ isParked: true, destination: { ...destination, busy: busyFor(1) } })],
+    }),
+    'Waits behind billing, which answered 429 and is asked one request at a time until one succeeds. No attempt is spent.',
+    null,
+  ],
+  [
+    'destination_saturated',
+    event({ deliveries: [delivery({ isParked: true })] }),
+    'Waits in line for billing, which gets at most 2 requests at once. No attempt is spent.',
+    null,
+  ],
+  [
+    'destination_saturated',
+    event({
+      deliveries: [delivery({ destination: { ...destination, concurrency: 1, underWay: 1 } })],
+    }),
+    'Waits in line for billing, which gets at most 1 request at once. No attempt is spent.',
+    null,
+  ],
+  [
+    'retrying',
+    event({ deliveries: [delivery({ status: 'in_flight' })] }),
+    'The first attempt to reach billing is under way.',
+    null,
+  ],
+  [
+    'retrying',
+    event({
+      deliveries: [
+        delivery({
+          isByHand: true,
+          nextAttemptAtMs: T,
+          lastAttempt: succeeded.lastAttempt,
+          destination: { ...destination, busy: busyFor(60_000) },
+        }),
+      ],
+    }),
+    'The attempt to reach billing that was asked for is due.',
+    null,
+  ],
+  [
+    'failed',
+    event({
+      deliveries: [{ ...failed, lastError: 'expired', attemptCount: 1, destination: undefined }],
+    }),
+    'Expired: it waited for a destination that is deleted now for 28 h, and its event is past retention.',
+    null,
+  ],
+  [
+    'address_refused',
+    event({ deliveries: [{ ...failed, lastError: 'host_not_allowed' }] }),
+    'The connector of billing does not allow its address (billing.example).',
+    'change_address',
+  ],
+  [
+    'unmatched',
+    event({ status: 'unmatched', sourceName: undefined }),
+    'Accepted, but no connection was active on its source, which is deleted now.',
+    null,
+  ],
+  [
+    'unmatched',
+    event({ status: 'duplicate' }),
+    'Recorded as duplicate; no delivery of it is kept.',
+    null,
+  ],
+  ['filtered', event({ status: 'filtered' }), 'Accepted; filters excluded it.', 'test_filter'],
+  [
+    'delivered',
+    event({
+      deliveries: [succeeded],
+      excluded: [
+        { name: 'audit', outcome: 'filtered', failedPart: 'body.type' },
+        { name: undefined, outcome: 'disabled', failedPart: undefined },
+      ],
+    }),
+    'Delivered to 1 of 3 connections, the last in 120 ms. Excluded by filter: audit. Switched off: one that is deleted now.',
+    null,
+  ],
+  [
+    'delivered',
+    event({ deliveries: [{ ...succeeded, lastAttempt: attempt }] }),
+    'Delivered to 1 of 1 connection; an attempt that was asked for later: 500 in 210 ms.',
+    null,
+  ],
+  [
+    'rejected',
+    event({ status: 'rejected' }),
+    'Not accepted (verifier github). The sender got 401.',
+    'test_signature',
   ],
   [
     'delivered',
@@ -201,4 +371,66 @@ test('explain() tells since when and when it goes on', () => {
     sinceMs: T + 28 * 3_600_000,
     nextAtMs: null,
   })
+})
+
+/** Of each member all that it may be; together every combination. */
+const MEMBERS: readonly Partial<ExplainedDelivery>[][] = [
+  ['pending', 'throttled', 'in_flight', 'succeeded', 'failed', 'cancelled'].map((status) => ({
+    status,
+  })),
+  ['orders', undefined].map((connectionName) => ({ connectionName })),
+  [
+    undefined,
+    destination,
+    { ...destination, isEnabled: false, disabledReason: 'failing', rateLimit: null },
+    { ...destination, busy: busyFor(60_000) },
+    { ...destination, busy: busyFor(1), concurrency: 1, underWay: 1 },
+  ].map((to) => ({ destination: to })),
+  [0, 1, 2].map((attemptCount) => ({ attemptCount })),
+  [null, T, T + 9_000].map((nextAttemptAtMs) => ({ nextAttemptAtMs })),
+  [false, true].map((isParked) => ({ isParked })),
+  [false, true].map((isByHand) => ({ isByHand })),
+  [null, 'rate_limit', 'destination_busy'].map((throttledReason) => ({ throttledReason })),
+  [null, 'timeout', 'expired', 'address_blocked', 'connection_deleted'].map((lastError) => ({
+    lastError,
+  })),
+  [
+    null,
+    attempt,
+    { ...attempt, host: undefined, responseStatus: null, errorCode: 'timeout', durationMs: null },
+  ].map((lastAttempt) => ({ lastAttempt })),
+]
+
+/** What is wrong with the verdict on a delivery. */
+function faultsOf(given: ExplainedDelivery): string[] {
+  const { cause, sentence, nextAtMs, sinceMs } = explain(event({ deliveries: [given] }))
+  const { status, isParked, nextAttemptAtMs, destination: to } = given
+  const isFull = to !== undefined && to.underWay >= to.concurrency
+  const times = [nextAttemptAtMs, to?.busy?.untilMs]
+  const faults: [name: string, isSo: boolean][] = [
+    ['is no whole sentence', !/^(?:[A-Z\d]|billing ).*\.$/.test(sentence)],
+    ['tells of what is absent', /undefined|null|NaN|object|unknown|_/.test(sentence)],
+    [
+      'has a wrong number',
+      /\b1 [a-z]+s\b|(?:\b0|[2-9]) (?:attempt|request|connection)\b/.test(sentence),
+    ],
+    ['says under way', sentence.includes('under way') && status !== 'in_flight'],
+    ['says disabled', sentence.includes('disabled') && to?.isEnabled !== false],
+    ['says busy', /left alone|one request/.test(sentence) && (to?.busy ?? null) === null],
+    ['says in line', cause === 'destination_saturated' && !isParked && !isFull],
+    ['names another time', nextAtMs !== null && !times.includes(nextAtMs)],
+    ['is so before it was made', sinceMs < T],
+  ]
+  return faults
+    .filter(([, isSo]) => isSo)
+    .map(([name]) => `${name}: ${sentence} ${JSON.stringify(given)}`)
+}
+
+test('whatever is recorded of a delivery, its sentence is whole and claims nothing else', () => {
+  const states = MEMBERS.reduce<Partial<ExplainedDelivery>[]>(
+    (all, options) => all.flatMap((state) => options.map((option) => ({ ...state, ...option }))),
+    [{}],
+  )
+  expect(states).toHaveLength(97_200)
+  expect(states.flatMap((state) => faultsOf(delivery(state)))).toEqual([])
 })

@@ -1,150 +1,29 @@
-/** What is known of one delivery when its event is explained. Times are milliseconds since the epoch. */
-export interface ExplainedDelivery {
-  connectionName: string
-  status: string
-  createdAtMs: number
-  attemptCount: number
-  maxAttempts: number
-  nextAttemptAtMs: number | null
-  throttledReason: string | null
-  throttledAtMs: number | null
-  /** Why it waits or failed; an attempt's error code, or `destination_disabled`. */
-  lastError: string | null
-  lastAttempt: {
-    atMs: number
-    responseStatus: number | null
-    errorCode: string | null
-    durationMs: number | null
-  } | null
-  completedAtMs: number | null
-  /** Undefined when the destination was deleted. */
-  destination: ExplainedDestination | undefined
-}
-
-interface ExplainedDestination {
-  name: string
-  host: string
-  isEnabled: boolean
-  disabledReason: string | null
-  rateLimit: number | null
-  rateLimitPeriod: string
-}
-
-interface ExplainedConnection {
-  name: string
-  outcome: 'delivered_to' | 'filtered' | 'disabled'
-  /** The part of the filter that excluded the event. */
-  failedPart: string | undefined
-}
-
-export interface ExplainedEvent {
-  status: string
-  rejectionReason: string | null
-  /** What was wrong with the verifier. */
-  rejectionDetail: string | null
-  verifiedWith: string
-  sourceName: string
-  createdAtMs: number
-  connections: readonly ExplainedConnection[]
-  /** Of each connection the newest: a replay that arrived settles the failure before it. */
-  deliveries: readonly ExplainedDelivery[]
-}
-
-export const CAUSES = [
-  'rejected',
-  'unmatched',
-  'filtered',
-  'connection_disabled',
-  'retrying',
-  'connector_offline',
-  'rate_limited',
-  'destination_busy',
-  'failed',
-  'address_refused',
-  'destination_disabled',
-  'cancelled',
-  'delivered',
-] as const
-
-type Cause = (typeof CAUSES)[number]
-
-/** What a person can do about it. */
-export const ACTIONS = [
-  'test_signature',
-  'create_connection',
-  'test_filter',
-  'enable_connection',
-  'retry',
-  'show_connector',
-  'raise_rate_limit',
-  'change_address',
-  'enable_destination',
-  'replay',
-] as const
-
-export interface Verdict {
-  cause: Cause
-  sentence: string
-  /** Since when it is so. */
-  sinceMs: number
-  /** When the next attempt is due; null when none is, or when its time is not known. */
-  nextAtMs: number | null
-  action: (typeof ACTIONS)[number] | null
-}
+import { causeOf, speak, URGENCY } from './delivery.ts'
+import type { ExplainedDelivery, ExplainedEvent, Verdict } from './facts.ts'
+import { count, lastOf, words } from './phrases.ts'
 
 /**
- * Why an event was or was not delivered, in words. Every surface shows this verdict and no other. Of several
- * deliveries the one that needs a person most speaks. (decisions: Statistics and stream, "verdict")
+ * Why an event was or was not delivered, in words. Every surface shows this verdict and no other. It says what is
+ * recorded: where a record is missing, it does not guess. Of several deliveries the one that needs a person most speaks.
+ * (decisions: Statistics and stream, "verdict")
  */
 export function explain(event: ExplainedEvent): Verdict {
   if (event.status === 'rejected') return rejected(event)
   const [worst] = event.deliveries
-    .map((delivery) => ({ delivery, cause: causeOf(delivery) }))
+    .map((delivery) => ({ delivery, cause: causeOf(delivery, event.nowMs) }))
     .toSorted((a, b) => URGENCY.indexOf(a.cause) - URGENCY.indexOf(b.cause))
   if (worst === undefined) return undelivered(event)
-  return worst.cause === 'delivered' ? delivered(event) : SPEAK[worst.cause](worst.delivery)
-}
-
-type DeliveryCause = Exclude<Cause, 'rejected' | 'unmatched' | 'filtered' | 'connection_disabled'>
-
-const URGENCY: readonly DeliveryCause[] = [
-  'address_refused',
-  'failed',
-  'destination_disabled',
-  'connector_offline',
-  'destination_busy',
-  'rate_limited',
-  'retrying',
-  'cancelled',
-  'delivered',
-]
-
-const REFUSED_ADDRESSES: ReadonlySet<string> = new Set(['address_blocked', 'host_not_allowed'])
-
-function causeOf(delivery: ExplainedDelivery): DeliveryCause {
-  const { status, throttledReason, lastError, lastAttempt, destination } = delivery
-  switch (status) {
-    case 'succeeded':
-      return 'delivered'
-    case 'cancelled':
-      return 'cancelled'
-    case 'throttled':
-      return throttledReason === 'destination_busy' ? 'destination_busy' : 'rate_limited'
-    case 'failed':
-      return REFUSED_ADDRESSES.has(lastAttempt?.errorCode ?? '') ? 'address_refused' : 'failed'
-    default:
-      if (destination?.isEnabled === false) return 'destination_disabled'
-      return lastError === 'connector_offline' ? 'connector_offline' : 'retrying'
-  }
+  return worst.cause === 'delivered' ? delivered(event) : speak(worst, event.nowMs)
 }
 
 function rejected(event: ExplainedEvent): Verdict {
-  const reason = words(event.rejectionReason ?? 'signature_mismatch')
-  const detail = event.rejectionDetail === null ? '' : `, ${event.rejectionDetail}`
+  const { rejectionReason, rejectionDetail, verifiedWith, createdAtMs } = event
+  const detail = rejectionDetail === null ? '' : `, ${rejectionDetail}`
+  const reason = rejectionReason === null ? '' : `: ${words(rejectionReason)}${detail}`
   return {
     cause: 'rejected',
-    sentence: `Not accepted: ${reason}${detail} (verifier ${event.verifiedWith}). The sender got 401.`,
-    sinceMs: event.createdAtMs,
+    sentence: `Not accepted${reason} (verifier ${verifiedWith}). The sender got 401.`,
+    sinceMs: createdAtMs,
     nextAtMs: null,
     action: 'test_signature',
   }
@@ -152,161 +31,99 @@ function rejected(event: ExplainedEvent): Verdict {
 
 function undelivered(event: ExplainedEvent): Verdict {
   const since = { sinceMs: event.createdAtMs, nextAtMs: null }
-  const filtered = event.connections.filter(({ outcome }) => outcome === 'filtered')
-  const disabled = event.connections.find(({ outcome }) => outcome === 'disabled')
+  const filtered = event.excluded.filter(({ outcome }) => outcome === 'filtered')
+  const disabled = event.excluded.filter(({ outcome }) => outcome === 'disabled')
   if (event.status === 'filtered' || filtered.length > 0) {
-    const parts = filtered.map(({ name, failedPart }) =>
-      failedPart === undefined ? name : `${name} because of ${failedPart}`,
-    )
-    const which = parts.length === 0 ? '' : `: ${parts.join(', ')}`
     return {
       cause: 'filtered',
-      sentence: `Accepted; the filter of ${count(filtered.length, 'connection')} excluded it${which}.`,
+      sentence: `Accepted; ${byFilters(filtered)}${alsoDisabled(disabled)}.`,
       ...since,
       action: 'test_filter',
     }
   }
-  if (disabled !== undefined) {
+  if (disabled.length > 0) {
+    const what = disabled.length === 1 ? 'connection' : 'connections'
     return {
       cause: 'connection_disabled',
-      sentence: `Accepted, but connection ${disabled.name} is switched off.`,
+      sentence: `Accepted, but ${what} ${namesOf(disabled)} ${were(disabled.length)} switched off.`,
       ...since,
-      action: 'enable_connection',
+      action: disabled.some(({ name }) => name !== undefined) ? 'enable_connection' : null,
     }
   }
-  return {
-    cause: 'unmatched',
-    sentence: `Accepted, but no connection is active on source ${event.sourceName}.`,
-    ...since,
-    action: 'create_connection',
-  }
+  return { cause: 'unmatched', ...unmatched(event), ...since }
 }
 
-function delivered(event: ExplainedEvent): Verdict {
-  const { deliveries } = event
-  const last = deliveries.reduce((a, b) =>
-    (b.completedAtMs ?? 0) > (a.completedAtMs ?? 0) ? b : a,
+function byFilters(filtered: ExplainedEvent['excluded']): string {
+  if (filtered.length === 0) return 'filters excluded it'
+  const parts = filtered.map(({ name = 'one that is deleted now', failedPart }) =>
+    failedPart === undefined ? name : `${name} because of ${failedPart}`,
   )
-  const took = last.lastAttempt?.durationMs
-  const speed = took === null || took === undefined ? '' : `, the last in ${Math.round(took)} ms`
+  const whose = filtered.length === 1 ? 'the filter' : 'the filters'
+  return `${whose} of ${count(filtered.length, 'connection')} excluded it: ${parts.join(', ')}`
+}
+
+function alsoDisabled(disabled: ExplainedEvent['excluded']): string {
+  if (disabled.length === 0) return ''
+  return `; ${namesOf(disabled)} ${were(disabled.length)} switched off`
+}
+
+/** No record of a connection: there was none, or the event is of a version that did not look for any. */
+function unmatched({ status, sourceName }: ExplainedEvent): Pick<Verdict, 'sentence' | 'action'> {
+  if (status !== 'unmatched') {
+    return { sentence: `Recorded as ${status}; no delivery of it is kept.`, action: null }
+  }
+  return sourceName === undefined
+    ? {
+        sentence: 'Accepted, but no connection was active on its source, which is deleted now.',
+        action: null,
+      }
+    : {
+        sentence: `Accepted, but no connection was active on source ${sourceName}.`,
+        action: 'create_connection',
+      }
+}
+
+function delivered({ deliveries, excluded, hasOlder }: ExplainedEvent): Verdict {
+  const last = deliveries.reduce((a, b) => (endOf(b) > endOf(a) ? b : a))
+  const all = deliveries.length + excluded.length
+  const to = hasOlder
+    ? `${count(deliveries.length, 'connection')}, as its newest deliveries say`
+    : `${deliveries.length} of ${count(all, 'connection')}`
   return {
     cause: 'delivered',
-    sentence: `Delivered to ${deliveries.length} of ${count(deliveries.length, 'connection')}${speed}.`,
-    sinceMs: last.completedAtMs ?? last.createdAtMs,
+    sentence: `Delivered to ${to}${theLast(last)}.${others(excluded)}`,
+    sinceMs: endOf(last),
     nextAtMs: null,
     action: null,
   }
 }
 
-const SPEAK: Record<
-  Exclude<DeliveryCause, 'delivered'>,
-  (delivery: ExplainedDelivery) => Verdict
-> = {
-  address_refused: (delivery) => ({
-    cause: 'address_refused',
-    sentence: `Postern refused the address of ${nameOf(delivery)} (${delivery.destination?.host ?? 'unknown'}): it is private or reserved.`,
-    sinceMs: endOf(delivery),
-    nextAtMs: null,
-    action: 'change_address',
-  }),
-  failed: (delivery) => ({
-    cause: 'failed',
-    sentence: `Gave up on ${nameOf(delivery)} after ${count(delivery.attemptCount, 'attempt')} over ${span(endOf(delivery) - delivery.createdAtMs)}; the last: ${lastOf(delivery)}.`,
-    sinceMs: endOf(delivery),
-    nextAtMs: null,
-    action: 'retry',
-  }),
-  destination_disabled: (delivery) => ({
-    cause: 'destination_disabled',
-    sentence: `Waits for destination ${nameOf(delivery)}, which is disabled${disabledBecause(delivery)}. No attempt is spent.`,
-    sinceMs: delivery.lastAttempt?.atMs ?? delivery.createdAtMs,
-    nextAtMs: null,
-    action: 'enable_destination',
-  }),
-  connector_offline: (delivery) => ({
-    cause: 'connector_offline',
-    sentence: `Waits for the connector of ${nameOf(delivery)}: none of its replicas is online. No attempt is spent.`,
-    sinceMs: delivery.lastAttempt?.atMs ?? delivery.createdAtMs,
-    nextAtMs: null,
-    action: 'show_connector',
-  }),
-  destination_busy: (delivery) => ({
-    cause: 'destination_busy',
-    sentence: `${nameOf(delivery)} answered ${delivery.lastAttempt?.responseStatus ?? 'that it is busy'}; it is asked again later.`,
-    sinceMs: delivery.throttledAtMs ?? delivery.createdAtMs,
-    nextAtMs: delivery.nextAttemptAtMs,
-    action: null,
-  }),
-  rate_limited: (delivery) => ({
-    cause: 'rate_limited',
-    sentence: `Held by pacing (${paceOf(delivery)}) for ${nameOf(delivery)}. No attempt is spent.`,
-    sinceMs: delivery.throttledAtMs ?? delivery.createdAtMs,
-    nextAtMs: delivery.nextAttemptAtMs,
-    action: 'raise_rate_limit',
-  }),
-  retrying: (delivery) => ({
-    cause: 'retrying',
-    sentence: progressOf(delivery),
-    sinceMs: delivery.lastAttempt?.atMs ?? delivery.createdAtMs,
-    nextAtMs: delivery.nextAttemptAtMs,
-    action: delivery.lastAttempt === null ? null : 'retry',
-  }),
-  cancelled: (delivery) => ({
-    cause: 'cancelled',
-    sentence:
-      delivery.destination === undefined
-        ? `Cancelled for connection ${delivery.connectionName}: its destination was deleted.`
-        : `Cancelled for connection ${delivery.connectionName}.`,
-    sinceMs: endOf(delivery),
-    nextAtMs: null,
-    action: 'replay',
-  }),
+/** An attempt that was asked for later may have failed. */
+function theLast(delivery: ExplainedDelivery): string {
+  const attempt = delivery.lastAttempt
+  if (attempt === null) return ''
+  if (attempt.errorCode !== null)
+    return `; an attempt that was asked for later: ${lastOf(delivery)}`
+  return attempt.durationMs === null ? '' : `, the last in ${Math.round(attempt.durationMs)} ms`
 }
 
-function progressOf(delivery: ExplainedDelivery): string {
-  const { attemptCount, maxAttempts, lastAttempt, status } = delivery
-  if (lastAttempt === null) return `The first attempt to reach ${nameOf(delivery)} is under way.`
-  const left = Math.max(0, maxAttempts - attemptCount)
-  const next = status === 'in_flight' ? 'Another is under way' : 'The next is waiting'
-  return `${count(attemptCount, 'attempt')} to reach ${nameOf(delivery)} failed (${lastOf(delivery)}). ${next}, ${left} left.`
+function others(excluded: ExplainedEvent['excluded']): string {
+  const filtered = excluded.filter(({ outcome }) => outcome === 'filtered')
+  const disabled = excluded.filter(({ outcome }) => outcome === 'disabled')
+  const sentences = []
+  if (filtered.length > 0) sentences.push(`Excluded by filter: ${namesOf(filtered)}.`)
+  if (disabled.length > 0) sentences.push(`Switched off: ${namesOf(disabled)}.`)
+  return sentences.map((sentence) => ` ${sentence}`).join('')
 }
 
-function nameOf(delivery: ExplainedDelivery): string {
-  return delivery.destination?.name ?? 'a deleted destination'
+function namesOf(connections: ExplainedEvent['excluded']): string {
+  return connections.map(({ name }) => name ?? 'one that is deleted now').join(', ')
 }
 
-function endOf(delivery: ExplainedDelivery): number {
-  return delivery.completedAtMs ?? delivery.lastAttempt?.atMs ?? delivery.createdAtMs
+function were(n: number): string {
+  return n === 1 ? 'was' : 'were'
 }
 
-function lastOf({ lastAttempt, lastError }: ExplainedDelivery): string {
-  if (lastAttempt === null) return words(lastError ?? 'no attempt')
-  const what = lastAttempt.responseStatus ?? words(lastAttempt.errorCode ?? 'no answer')
-  const took = lastAttempt.durationMs
-  return took === null ? String(what) : `${what} in ${Math.round(took)} ms`
-}
-
-function disabledBecause({ destination }: ExplainedDelivery): string {
-  if (destination?.disabledReason === 'gone') return ' because it answered 410'
-  if (destination?.disabledReason === 'failing') return ' because every attempt failed for 5 days'
-  return ''
-}
-
-function paceOf({ destination }: ExplainedDelivery): string {
-  if (destination === undefined || destination.rateLimit === null) return 'the plan’s rate'
-  return `${destination.rateLimit} per ${destination.rateLimitPeriod}`
-}
-
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`
-}
-
-function words(code: string): string {
-  return code.replaceAll('_', ' ')
-}
-
-function span(ms: number): string {
-  if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1000))} s`
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
-  return `${Math.round(ms / 3_600_000)} h`
+function endOf({ completedAtMs, createdAtMs }: ExplainedDelivery): number {
+  return completedAtMs ?? createdAtMs
 }

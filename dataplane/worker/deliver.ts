@@ -14,6 +14,9 @@ import { dropLargeBody, isByHand, type WholeWork, type Work } from './work.ts'
 /** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
 const SHOWN_AFTER_MS = 1_000
 
+/** What is due again at once is so when its result is written. */
+const SOON_MS = 1_000
+
 export interface DeliverDeps extends AttemptDeps {
   pool: Pool
   log: Logger
@@ -38,7 +41,7 @@ export interface Answered {
 
 /**
  * Makes one attempt and hands its result on to be written. Never throws. Resolves when the endpoint has answered. A
- * destination that `isCurrent` no more when it answers busy is asked again at once, where it is now.
+ * destination that `isCurrent` no more when it answers busy is asked again soon, where it is now.
  */
 export async function deliver(
   deps: DeliverDeps,
@@ -57,7 +60,7 @@ export async function deliver(
   await marked
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
-  if (plan?.kind === 'busy' && !isCurrent()) plan.atMs = deps.clock.now()
+  if (plan?.kind === 'busy' && !isCurrent()) plan.atMs = deps.clock.now() + SOON_MS
   const attempt = { ...made, outcome: outcomeOf(plan) }
   const result = resultOf(work, plan, {
     attempt,

@@ -39,11 +39,12 @@ export class Withdrawals {
     // Mostly nothing is withdrawn, and V8 enters an id that just came into its table of names to look for it.
     if (this.#deliveries.size === 0 && this.#deleted.size === 0) return 'kept'
     if (this.#deliveries.get(work.deliveryId) === work.leaseUntilMs) return 'let_go'
-    const isOrphan = this.#isDeleted(work.destinationId) || this.#isDeleted(work.connectionId)
+    const isOrphan = this.isDeleted(work.destinationId) || this.isDeleted(work.connectionId)
     return isOrphan ? 'orphaned' : 'kept'
   }
 
-  #isDeleted(id: string | null): boolean {
+  /** A connection or destination that was deleted lately. */
+  isDeleted(id: string | null): boolean {
     if (id === null) return false
     const at = this.#deleted.get(id)
     return at !== undefined && performance.now() - at < DELETED_MS

@@ -2,6 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
+import type { Deleted } from '../../core/db/deliveries/cancellations.ts'
 import { claimParked } from '../../core/db/deliveries/claims.ts'
 import { disableDestination, writePacing } from '../../core/db/deliveries/delivery-destinations.ts'
 import { moveParked, parkedLanes } from '../../core/db/deliveries/parked-lanes.ts'
@@ -41,7 +42,7 @@ import { Partitions } from './partitions.ts'
 import { openResults } from './results.ts'
 import { startTester } from './test-delivery.ts'
 import { Withdrawals } from './withdrawals.ts'
-import { workOfClaim } from './work.ts'
+import { workOfClaim, type Work } from './work.ts'
 
 /** How late a retry may be for want of a look. */
 const DUE_POLL_MS = 100
@@ -266,13 +267,14 @@ function openLanes(
       hasMore = hold !== undefined && (await moveParked(pool, lane, hold))
     }
   }
+  const destinations = new Destinations({ ...deps, pacer })
   const lanes = new Lanes({
     clock,
     log,
     pacer,
-    destinations: new Destinations({ ...deps, pacer }),
+    destinations,
     deliver: (work, to) => deliver(deliverDeps, work, to),
-    noteBusy: (destinationId, window) => busyNotes.note(destinationId, window),
+    noteBusy: (id, window) => busyNotes.note(id, window),
     largeBodies: memory.largeBodies,
     readBody: async ({ class: eventClass, eventId }) =>
       eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
@@ -283,7 +285,8 @@ function openLanes(
       await Promise.all(rows.map((row) => results.park(row)))
     },
     cancel: async (work) => {
-      await results.cancel(work)
+      const because = await deletedOf(work, { withdrawals, destinations })
+      await results.cancel({ ...work, because })
       hands.settle(work)
     },
     claimParked: parkedClaimer(deps, owned),
@@ -293,6 +296,16 @@ function openLanes(
   const tester = startTester({ ...deps, lines, connections, tokens })
   const close = (): Promise<void> => connections.close()
   return { lanes, hands, pacer, tester, withdrawals, close }
+}
+
+/** Which of its ends is gone. */
+async function deletedOf(
+  { destinationId }: Work,
+  { withdrawals, destinations }: { withdrawals: Withdrawals; destinations: Destinations },
+): Promise<Deleted> {
+  if (withdrawals.isDeleted(destinationId)) return 'destination_deleted'
+  const found = await destinations.get(destinationId).catch(() => null)
+  return found === undefined ? 'destination_deleted' : 'connection_deleted'
 }
 
 /** Claims for a lane, in turn with the other lanes. */

@@ -9,6 +9,29 @@ export interface BusyWindow {
   responseStatus: number
 }
 
+/** Of those that are busy, by the destination's id. */
+export async function findBusyWindows(
+  db: Db,
+  destinationIds: readonly string[],
+): Promise<Map<string, BusyWindow>> {
+  if (destinationIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('destination_busy')
+    .selectAll()
+    .where('destination_id', 'in', destinationIds)
+    .execute()
+  return new Map(
+    rows.map((row) => [
+      row.destination_id,
+      {
+        sinceMs: row.since.getTime(),
+        untilMs: row.until.getTime(),
+        responseStatus: row.response_status,
+      },
+    ]),
+  )
+}
+
 /** Null ends the window. A destination that was deleted meanwhile has none. */
 export async function writeBusyWindow(
   db: Db,

@@ -13,6 +13,9 @@ export const LIST_CANCELLED = `
   on conflict (delivery_id) do update set
     status = 'cancelled', error_code = excluded.error_code, response_status = excluded.response_status`
 
+/** Why a delivery was cancelled without anybody's wish, as its last error says. */
+export type Deleted = 'destination_deleted' | 'connection_deleted'
+
 /** Ends deliveries that wait. Call it with them locked. What a worker has just taken still goes out, once. */
 export async function cancelLocked(
   tx: Db,

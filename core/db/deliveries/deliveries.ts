@@ -28,6 +28,10 @@ export interface Delivery {
   lastErrorCode: string | null
   lastDurationMs: number | null
   completedAt: Date | null
+  /** It stands in line behind its destination's others. */
+  isParked: boolean
+  /** Somebody asked for the attempt that it waits for. */
+  isByHand: boolean
   /** When it is due; null while it is parked, in a worker's hands or finished. */
   nextAt: Date | null
 }
@@ -48,6 +52,7 @@ const COLUMNS = sql`
   d.throttled_at as "throttledAt", d.last_error as "lastError", d.last_attempt_at as "lastAttemptAt",
   d.last_response_status as "lastResponseStatus", d.last_error_code as "lastErrorCode",
   d.last_duration_ms as "lastDurationMs", d.completed_at as "completedAt",
+  w.delivery_id is not null and w.next_at is null as "isParked", w.resumes_as is not null as "isByHand",
   ${NEXT_AT} as "nextAt"`
 
 /** Those of the keys that still are what the filter says, in the order of the keys. */

@@ -4,7 +4,7 @@ import { firstIdAt } from '../../ids.ts'
 import type { Db } from '../db.ts'
 import { byIndexOnly } from '../lists/index-only.ts'
 import { withoutPruning } from '../pruning.ts'
-import { LIST_CANCELLED } from './cancellations.ts'
+import { LIST_CANCELLED, type Deleted } from './cancellations.ts'
 
 /** Waiting rows that one step looks at. */
 export const DOOMED_STEP_ROWS = 2_000
@@ -88,6 +88,8 @@ async function cancelNext(
   route: { destination_id: string; connection_id: string | null; after_id: string },
   now: Date,
 ): Promise<string | undefined> {
+  const deleted: Deleted =
+    route.connection_id === null ? 'destination_deleted' : 'connection_deleted'
   await withoutPruning(tx)
   const { rows } = await byIndexOnly(tx, () =>
     sql<{ seen: number; lastId: string }>`
@@ -101,7 +103,8 @@ async function cancelNext(
           and (${route.connection_id}::uuid is null or w.connection_id = ${route.connection_id}::uuid)
         returning w.class, w.delivery_id
       ), changed as (
-        update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}
+        update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now},
+          last_error = ${deleted}
         from gone where d.class = gone.class and d.id = gone.delivery_id and d.status in ('pending', 'throttled')
         returning d.*
       ), listed as (${sql.raw(LIST_CANCELLED)})

@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 import { int2Array, textArray, timeArray, uuidArray } from '../binary-arrays.ts'
 import { eachPartition, placeOfDelivery } from '../partitions.ts'
-import { LIST_CANCELLED } from './cancellations.ts'
+import { LIST_CANCELLED, type Deleted } from './cancellations.ts'
 import type { ClaimedDelivery, WaitingRow } from './claimed.ts'
 import type { Claim } from './claims.ts'
 import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
@@ -132,12 +132,12 @@ export async function markInFlight(
 }
 
 const cancelIn = (table: string): string => `
-  with ${heldFlags(5)}, input as (
-    select * from unnest($1::int2[], $2::uuid[], $4::int2[]) as t (class, id, slot)
+  with ${heldFlags(6)}, input as (
+    select * from unnest($1::int2[], $2::uuid[], $4::int2[], $5::text[]) as t (class, id, slot, last_error)
     where (select flags from held)[t.slot]
   ), changed as (
     update ${table} d set status = 'cancelled', lease_until = null, throttled_reason = null,
-      completed_at = $3::timestamptz
+      completed_at = $3::timestamptz, last_error = i.last_error
     from input i
     where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
     returning d.*
@@ -147,7 +147,7 @@ const cancelIn = (table: string): string => `
 /** Ends deliveries whose destination or connection is gone. (decisions: Delivery, "cancelled") */
 export async function cancelDeliveries(
   pool: pg.Pool,
-  deliveries: readonly { class: number; deliveryId: string; hold: Hold }[],
+  deliveries: readonly { class: number; deliveryId: string; hold: Hold; because: Deleted }[],
   nowMs: number,
 ): Promise<void> {
   await eachPartition('delivery', deliveries, {
@@ -162,6 +162,7 @@ export async function cancelDeliveries(
           uuidArray(group.map((delivery) => delivery.deliveryId)),
           new Date(nowMs),
           slots,
+          textArray(group.map((delivery) => delivery.because)),
           ...columns,
         ],
       })

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { hangs, says } from '../endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+
+let relay: Relay
+beforeAll(async () => {
+  relay = await startRelay()
+})
+afterAll(async () => await relay[Symbol.asyncDispose]())
+
+async function verdictOn(eventId: string): Promise<Resource> {
+  const { verdict } = await relay.get(`/v1/events/${eventId}/timeline`)
+  return verdict
+}
+
+async function expectSaid(eventId: string, expected: object): Promise<void> {
+  await eventually(async () => expect(await verdictOn(eventId)).toMatchObject(expected))
+}
+
+test('what waits behind a busy destination is said to, with the time until which that is left alone', async () => {
+  const { source, destination } = await relay.route({
+    respond: says(429, { 'retry-after': '3600' }),
+  })
+  const first = await relay.accept(source)
+  const { nextAttemptAt } = await relay.reaches(first, { status: 'throttled' })
+  await expectSaid(first, {
+    cause: 'destination_busy',
+    sentence: `${destination.name} answered 429; it is asked again at ${nextAttemptAt.replace(/\.\d+Z/, 'Z')}.`,
+    nextAt: nextAttemptAt,
+  })
+  const second = await relay.accept(source)
+  await expectSaid(second, {
+    cause: 'destination_busy',
+    sentence: `Waits behind ${destination.name}, which answered 429 and is left alone until ${nextAttemptAt.replace(/\.\d+Z/, 'Z')}. No attempt is spent.`,
+    nextAt: nextAttemptAt,
+  })
+})
+
+test('what waits behind a saturated destination is said to', async () => {
+  const { source, destination } = await relay.route({
+    respond: hangs,
+    destination: { maxConcurrency: 1, timeoutMs: 60_000 },
+  })
+  const first = await relay.accept(source)
+  const second = await relay.accept(source)
+  await relay.reaches(first, { status: 'in_flight' })
+  await expectSaid(first, {
+    cause: 'retrying',
+    sentence: `The first attempt to reach ${destination.name} is under way.`,
+    nextAt: null,
+  })
+  await expectSaid(second, {
+    cause: 'destination_saturated',
+    sentence: `Waits in line for ${destination.name}, which gets at most 1 request at once. No attempt is spent.`,
+    nextAt: null,
+  })
+})
+
+test('a busy window that is over says so no more', async () => {
+  const { source, destination, endpoint } = await relay.route({ respond: says(503) })
+  const eventId = await relay.accept(source)
+  await relay.reaches(eventId, { status: 'pending', attemptCount: 1 })
+  endpoint.respond = says(429, { 'retry-after': '3600' })
+  const busy = await relay.accept(source)
+  await relay.reaches(busy, { status: 'throttled' })
+  // Its own next attempt is due in some seconds, long before the window ends.
+  await expectSaid(eventId, { cause: 'destination_busy' })
+  endpoint.respond = says(503)
+  await relay.change('destinations', destination.id, { url: `${endpoint.url}/other` })
+  await relay.reaches(busy, { status: 'pending', attemptCount: 1 })
+  await expectSaid(eventId, { cause: 'retrying' })
+})
+
+test('what was cancelled says by what, if that is recorded', async () => {
+  const { source, destination, connection } = await relay.route({ respond: says(500) })
+  const byClient = await relay.accept(source)
+  const { id } = await relay.reaches(byClient, { status: 'pending', attemptCount: 1 })
+  await relay.api('POST', `/v1/deliveries/${id}/cancel`)
+  await expectSaid(byClient, { sentence: `Cancelled for connection ${connection.name}.` })
+  const byDeletion = await relay.accept(source)
+  await relay.reaches(byDeletion, { status: 'pending', attemptCount: 1 })
+  await relay.api('DELETE', `/v1/connections/${connection.id}`)
+  await expectSaid(byDeletion, {
+    cause: 'cancelled',
+    sentence: 'Cancelled: its connection was deleted.',
+  })
+  await expectSaid(byClient, {
+    cause: 'cancelled',
+    sentence: 'Cancelled; its connection is deleted now.',
+  })
+  await relay.connect(source, destination)
+  const withDestination = await relay.accept(source)
+  await relay.reaches(withDestination, { status: 'pending', attemptCount: 1 })
+  await relay.api('DELETE', `/v1/destinations/${destination.id}?cascade=true`)
+  await expectSaid(withDestination, { sentence: 'Cancelled: its destination was deleted.' })
+})
+
+test('attempts left are those that the present policy allows', async () => {
+  const { source, destination } = await relay.route({ respond: says(500) })
+  const eventId = await relay.accept(source)
+  await relay.reaches(eventId, { status: 'pending', attemptCount: 1 })
+  await relay.change('destinations', destination.id, {
+    retryPolicy: { strategy: 'linear', initialDelaySeconds: 60, maxAttempts: 3 },
+  })
+  await expectSaid(eventId, { sentence: expect.stringMatching(/The next is waiting, 2 left\.$/) })
+})
+
+test('a delivery that succeeded says so, and what an attempt that was asked for later came to', async () => {
+  const { source, endpoint } = await relay.route()
+  const eventId = await relay.accept(source)
+  const { id } = await relay.reaches(eventId, { status: 'succeeded' })
+  endpoint.respond = says(500)
+  await relay.api('POST', `/v1/deliveries/${id}/retry`)
+  await expectSaid(eventId, {
+    cause: 'delivered',
+    sentence: expect.stringMatching(
+      /^Delivered to 1 of 1 connection; an attempt that was asked for later: 500 in \d+ ms\.$/,
+    ),
+  })
+})
