@@ -1,4 +1,5 @@
 import { refuseField } from '../core/errors.ts'
+import { API_BODY_VALUES_MAX } from '../core/limits.ts'
 
 /** Far deeper than any member of ours; a document that is nested for its own sake stops here. */
 const DEPTH_MAX = 64
@@ -20,25 +21,46 @@ export function readBody(bytes: unknown, contentType: string | undefined): unkno
  * with a stack of its own, so that depth costs nothing.
  */
 export function refuseUnstorable(part: string, root: unknown): void {
-  const open: { path: string; value: unknown; depth: number }[] = [
-    { path: part, value: root, depth: 0 },
-  ]
-  for (let item = open.pop(); item !== undefined; item = open.pop()) {
-    const { path, value, depth } = item
-    if (depth > DEPTH_MAX) refuseField(part, `Nested more than ${DEPTH_MAX} levels deep`)
-    if (typeof value === 'string') refuseText(path, value)
-    if (typeof value !== 'object' || value === null) continue
-    for (const [key, inner] of Object.entries(value)) {
-      refuseText(path, key)
-      open.push({ path: `${path}.${key}`, value: inner, depth: depth + 1 })
+  const open: Place[] = []
+  let values = 0
+  const enter = (value: unknown, key: string | number, inside: Place | undefined): void => {
+    if (++values > API_BODY_VALUES_MAX)
+      refuseField(part, `Holds more than ${API_BODY_VALUES_MAX} values`)
+    const place = { value, key, inside, depth: inside === undefined ? 0 : inside.depth + 1 }
+    if (place.depth > DEPTH_MAX) refuseField(part, `Nested more than ${DEPTH_MAX} levels deep`)
+    if (typeof value === 'string') refuseText(value, place)
+    else if (typeof value === 'object' && value !== null) open.push(place)
+  }
+  enter(root, part, undefined)
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const { value } = place
+    if (Array.isArray(value)) {
+      for (const [index, inner] of value.entries()) enter(inner, index, place)
+    } else {
+      for (const [key, inner] of Object.entries(Object(value))) {
+        refuseText(key, place)
+        enter(inner, key, place)
+      }
     }
   }
 }
 
-function refuseText(path: string, text: string): void {
+/** Where a value stands. Its path is written out only for a refusal: a request may hold many values. */
+interface Place {
+  value: unknown
+  key: string | number
+  inside: Place | undefined
+  depth: number
+}
+
+function refuseText(text: string, place: Place): void {
   if (text.includes('\0') || !text.isWellFormed()) {
-    refuseField(path, 'Contains U+0000 or half of a surrogate pair')
+    refuseField(pathOf(place), 'Contains U+0000 or half of a surrogate pair')
   }
+}
+
+function pathOf({ key, inside }: Place): string {
+  return inside === undefined ? String(key) : `${pathOf(inside)}.${key}`
 }
 
 /** Throws for what is no JSON in UTF-8. */

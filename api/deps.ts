@@ -9,6 +9,7 @@ import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { NatsConnection } from '../core/stream/nats.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
+import type { SharedReads } from './shared-reads.ts'
 import type { ShortLimit } from './short-limit.ts'
 import type { StreamLimits } from './stream/live-streams.ts'
 
@@ -20,6 +21,8 @@ export interface Deps {
   db: Db
   /** Connections that read along one index, whatever is known of its table: for lists and counts. */
   lists: Db
+  /** Searches, counts and statistics. */
+  reads: SharedReads
   nats: NatsConnection
   clock: Clock
   keyring: Keyring

@@ -15,7 +15,7 @@ import type { Deps } from './deps.ts'
 import { searchPage } from './event-search.ts'
 import { SETTLED_AFTER_MS, STORE_DELAY_MS, type EventPage } from './horizon.ts'
 
-type PageDeps = Pick<Deps, 'db' | 'lists' | 'clock'>
+type PageDeps = Pick<Deps, 'db' | 'lists' | 'reads' | 'clock'> & { organisationId: string }
 type Query = EventFilter & { limit: number }
 
 /** An ascending page waits this long for open transactions, then it stops before them. */
@@ -28,9 +28,15 @@ export async function findPage(
   term: string | undefined,
   query: Query,
 ): Promise<EventPage> {
-  if (term !== undefined) return await searchPage(deps, term, query)
+  const { clock, reads, organisationId } = deps
+  if (term !== undefined) {
+    return await reads.run(
+      organisationId,
+      async (db) => await searchPage({ db, clock }, term, query),
+    )
+  }
   if (query.sortDir === 'asc') return await ascendingPage(deps, query)
-  return pageOf(await listEvents(deps.lists, query, partOf(query, deps.clock.now())), query.limit)
+  return pageOf(await listEvents(deps.lists, query, partOf(query, clock.now())), query.limit)
 }
 
 function partOf({ limit }: Query, nowMs: number): ListPage {

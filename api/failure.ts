@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { isDatabaseAway } from '../core/db/failures.ts'
 import { Refusal, refuse, STATUS, type FieldFault } from '../core/errors.ts'
 import { encodeId, type Prefix } from '../core/ids.ts'
-import { API_WINDOW_SECONDS } from '../core/limits.ts'
+import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../core/limits.ts'
 import type { Deps } from './deps.ts'
 import { KIND_OF } from './fields.ts'
 import { showRateLimit, TooManyRequests } from './principal.ts'
@@ -12,6 +12,9 @@ import type { Answer } from './route.ts'
 
 /** A client may try again as soon as PostgreSQL or a worker has had time to restart. */
 const RETRY_AFTER_SECONDS = 2
+
+/** All faults of a request, each at its longest. */
+const MESSAGE_LENGTH_MAX = FAULTS_MAX * (2 * FAULT_LENGTH_MAX + 4)
 
 /** A part of the installation that the answer needs does not answer: the same request may pass a moment later. */
 export class Unavailable extends Error {
@@ -51,17 +54,28 @@ export async function sendFailure(
 function answerOf(error: unknown): Answer | undefined {
   const refusal = asRefusal(error)
   if (refusal === undefined) return undefined
-  const { code, message, data } = refusal
+  const { code, data } = refusal
+  const message = shortened(refusal.message, MESSAGE_LENGTH_MAX)
   const status = STATUS[code]
   return { status, body: { code, status, message, ...(data && { data }) } }
 }
 
-/** The faults of one part of a request, each with the path of its member. */
+/** The first faults of one part of a request, each with the path of its member. */
 export function faultsOf(part: 'query' | 'body', error: z.ZodError): FieldFault[] {
-  return error.issues.flatMap((issue) => faultsOfIssue(part, issue))
+  const faults: FieldFault[] = []
+  for (const issue of error.issues) {
+    faults.push(...faultsOfIssue(part, issue))
+    if (faults.length >= FAULTS_MAX) break
+  }
+  return faults.slice(0, FAULTS_MAX)
 }
 
-export function badRequest(fields: FieldFault[]): Refusal {
+/** A client needs the first few, and not the whole of a name or value that it sent. */
+export function badRequest(faults: readonly FieldFault[]): Refusal {
+  const fields = faults.slice(0, FAULTS_MAX).map(({ path, message }) => ({
+    path: shortened(path, FAULT_LENGTH_MAX),
+    message: shortened(message, FAULT_LENGTH_MAX),
+  }))
   const texts = fields.map(({ path, message }) => `${path}: ${message}`)
   return new Refusal('BAD_REQUEST', texts.join('; '), { fields })
 }
@@ -73,7 +87,10 @@ export function refuseMissing(prefix: Prefix, id: string): never {
 
 /** The ways a request is the client's fault: ours, and Fastify's own parser and router. */
 function asRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error
+  if (error instanceof Refusal) {
+    const { data } = error
+    return data !== undefined && 'fields' in data ? badRequest(data.fields) : error
+  }
   if (!(error instanceof Error) || !('statusCode' in error)) return undefined
   if (typeof error.statusCode !== 'number' || error.statusCode >= 500) return undefined
   const path = 'code' in error && String(error.code).startsWith('FST_ERR_CTP') ? 'body' : 'path'
@@ -83,19 +100,25 @@ function asRefusal(error: unknown): Refusal | undefined {
 function faultsOfIssue(part: string, issue: z.core.$ZodIssue): FieldFault[] {
   const path = [part, ...issue.path.map(String)].join('.')
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: `${path}.${key}`, message: 'Unknown member' }))
+    return issue.keys
+      .slice(0, FAULTS_MAX)
+      .map((key) => ({ path: `${path}.${key}`, message: 'Unknown member' }))
   }
   if (issue.code === 'invalid_union') {
     // The alternative that came furthest is the one that was meant.
     const [closest] = issue.errors.toSorted((a, b) => deepest(b) - deepest(a))
-    const nested = closest?.flatMap((inner) =>
-      faultsOfIssue(part, { ...inner, path: [...issue.path, ...inner.path] }),
-    )
+    const nested = closest
+      ?.slice(0, FAULTS_MAX)
+      .flatMap((inner) => faultsOfIssue(part, { ...inner, path: [...issue.path, ...inner.path] }))
     if (nested !== undefined && nested.length > 0) return nested
   }
   return [{ path, message: issue.message }]
 }
 
+function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
+}
+
 function deepest(issues: readonly z.core.$ZodIssue[]): number {
-  return Math.max(0, ...issues.map((issue) => issue.path.length))
+  return issues.reduce((depth, issue) => Math.max(depth, issue.path.length), 0)
 }

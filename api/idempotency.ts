@@ -11,7 +11,11 @@ import {
   type Claim,
 } from '../core/db/idempotent-answers.ts'
 import { refuse, refuseField } from '../core/errors.ts'
-import { IDEMPOTENCY_KEY_LENGTH_MAX, IDEMPOTENCY_WAIT_MS } from '../core/limits.ts'
+import {
+  IDEMPOTENCY_KEY_LENGTH_MAX,
+  IDEMPOTENCY_WAIT_MS,
+  IDEMPOTENT_ANSWER_BYTES_MAX,
+} from '../core/limits.ts'
 import { deriveKeyring, digestOf } from '../core/secrets/derived.ts'
 import { seal, unseal, type Keyring } from '../core/secrets/sealed.ts'
 import { parseJson } from './body.ts'
@@ -23,7 +27,11 @@ const LOOK_AGAIN_MS_FIRST = 20
 const LOOK_AGAIN_MS_MAX = 250
 
 const KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$`)
-const Kept = z.object({ status: z.int(), body: z.unknown() })
+const Kept = z.union([
+  z.object({ status: z.int(), body: z.unknown() }),
+  /** Of an answer that was too large to be kept. */
+  z.object({ isTooLarge: z.literal(true) }),
+])
 
 /** One request as its Idempotency-Key sees it. (decisions: Conventions of the API) */
 export interface Repeatable {
@@ -119,7 +127,7 @@ async function claimOrWait({ db, clock }: Deps, once: Once): Promise<Answer | un
       if (unseal(keyring, known.request) !== content.toString('base64')) {
         refuse('CONFLICT', 'Idempotency-Key was used with another request')
       }
-      if (known.answer !== null) return Kept.parse(unseal(keyring, known.answer))
+      if (known.answer !== null) return keptAnswer(unseal(keyring, known.answer))
     }
     if (patience.aborted) {
       refuse('CONFLICT', 'The first request with this Idempotency-Key still runs: repeat it later')
@@ -128,11 +136,19 @@ async function claimOrWait({ db, clock }: Deps, once: Once): Promise<Answer | un
   }
 }
 
+function keptAnswer(value: unknown): Answer {
+  const kept = Kept.parse(value)
+  if ('status' in kept) return kept
+  return refuse('CONFLICT', 'The request was done; its answer was too large to be kept')
+}
+
 /** The answer is given even if it cannot be kept: what it tells of has happened. */
 async function keep({ db, log }: Deps, { claim, keyring }: Once, answer: Answer): Promise<void> {
   const { status, body } = answer
+  const size = Buffer.byteLength(JSON.stringify(body ?? null))
+  const kept = size > IDEMPOTENT_ANSWER_BYTES_MAX ? { isTooLarge: true } : { status, body }
   try {
-    await keepAnswer(db, claim, seal(keyring, { status, body }))
+    await keepAnswer(db, claim, seal(keyring, kept))
   } catch (err) {
     log.error({ err }, 'Cannot keep the answer of an idempotent request')
   }

@@ -8,6 +8,7 @@ import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/db.ts'
 import { warmUp } from '../core/db/warm-up.ts'
 import { openEgress } from '../core/egress/egress.ts'
+import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { openOps } from '../core/ops.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
@@ -16,6 +17,7 @@ import { openNats } from '../core/stream/nats.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp } from './app.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
+import { SharedReads } from './shared-reads.ts'
 import { ShortLimit } from './short-limit.ts'
 
 /** Of each pool: as many as one timeline reads with. */
@@ -34,12 +36,14 @@ const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log,
 const pool = openPool({ ...settings, planning: 'requests' })
 await using db = openDb(pool)
 await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
+await using searches = openDb(openPool({ ...settings, max: READS_POOL, planning: 'requests' }))
 const nats = await openNats(config.NATS_URL, 'api', log)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
 await using app = buildApp({
   db,
   lists,
+  reads: new SharedReads(searches),
   nats,
   clock: openClock(config.TEST_CLOCK_FILE),
   keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),

@@ -4,13 +4,17 @@ import { findDestination, type Destination } from '../core/db/configuration/dest
 import { findOrganisation } from '../core/db/configuration/organisations.ts'
 import { findDelivery } from '../core/db/deliveries/deliveries.ts'
 import { refuse, refuseField } from '../core/errors.ts'
+import { TESTS_PER_ORGANISATION } from '../core/limits.ts'
 import { requestTest, type TestDelivery } from '../core/stream/test-deliveries.ts'
 import { attemptsWithHeaders } from './attempts.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing, Unavailable } from './failure.ts'
+import { TooManyRequests } from './principal.ts'
 import type { Call } from './route.ts'
 import type { Attempt } from './shapes/attempt.ts'
+
+const RETRY_AFTER_SECONDS = 1
 
 /** What a test may take beside its attempt: a name and an access token to fetch, a row to write. */
 const MARGIN_MS = 15_000
@@ -61,6 +65,7 @@ async function requestAttempt(
   const test: TestDelivery = {
     destinationId: destination.id,
     projectId: destination.projectId,
+    organisationId: destination.organisationId,
     class: organisation.retentionClass,
     headers: Object.entries(input.headers),
     bodyBase64: Buffer.from(input.body).toString('base64'),
@@ -77,6 +82,12 @@ async function requestAttempt(
         'Cannot send a test delivery: the address of the destination is private or reserved',
       )
     case 'unavailable':
+      if (outcome.isShareSpent === true) {
+        throw new TooManyRequests(
+          `More than ${TESTS_PER_ORGANISATION} test deliveries of the organisation are under way`,
+          RETRY_AFTER_SECONDS,
+        )
+      }
       throw new Unavailable('No worker can make the test delivery')
   }
 }

@@ -27,6 +27,30 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
 /** Longer than any action takes (a test delivery: 60 s); then the key of a request whose process died is free. Ours. */
 export const IDEMPOTENCY_CLAIM_MS = 90_000
 
+/**
+ * Searches, counts and statistics: database connections of an API process for them, how many an organisation has under way
+ * in one, and how many of it may wait. Ours.
+ */
+export const READS_POOL = 4
+export const READS_PER_ORGANISATION = 2
+export const READS_WAITING_MAX = 20
+
+/** Faults that a refusal names, and characters of a path or a message in it. Ours. */
+export const FAULTS_MAX = 20
+export const FAULT_LENGTH_MAX = 255
+
+/** Values in the body of a management request: members, items and what they hold. Ours. */
+export const API_BODY_VALUES_MAX = 100_000
+
+/** An answer that is kept for an `Idempotency-Key`. Ours. */
+export const IDEMPOTENT_ANSWER_BYTES_MAX = 1024 * 1024
+
+/** Event streams and test deliveries of one organisation, of those that a process has. Ours. */
+export const STREAMS_PER_PROCESS = 256
+export const STREAMS_PER_ORGANISATION = 64
+export const TESTS_PER_PROCESS = 64
+export const TESTS_PER_ORGANISATION = 8
+
 /** (spec: GET /v1/events, "search") */
 export const SEARCH_LENGTH_MAX = 255
 
@@ -65,7 +89,7 @@ export const RESPONSE_KEPT_BYTES = 16 * 1024
 export const RESPONSE_BYTES_MAX = 1024 * 1024
 export const ANSWER_HEADER_BYTES_MAX = 64 * 1024
 
-/** Rejected events stored for one source, and for one organisation in a day. (decisions: Ingest) */
+/** Rejected events stored for one source, and for one organisation in a day: bodies, headers, paths and queries. (decisions: Ingest) */
 export const REJECTED_PER_SECOND = 10
 export const REJECTED_BURST = 50
 export const REJECTED_BYTES_PER_SECOND = 64 * 1024

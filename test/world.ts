@@ -9,6 +9,7 @@ import { inject } from 'vitest'
 
 import { buildApp } from '../api/app.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
+import { SharedReads } from '../api/shared-reads.ts'
 import { ShortLimit } from '../api/short-limit.ts'
 import { changePlan, createKey, createOrganisation, type Tenancy } from '../api/tenancy.ts'
 import type { Clock } from '../core/clock.ts'
@@ -100,6 +101,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const deps: Deps = {
     db,
     lists,
+    reads: new SharedReads(
+      stack.use(openDb(openPool({ url: databaseUrl, max: 4, log, planning: 'requests' }))),
+    ),
     nats,
     clock,
     keyring,

@@ -73,20 +73,24 @@ export const EVENT_ROUTES = [
     body: null,
     responses: { 200: EventList },
     errors: [],
-    async handle({ deps, project, query }) {
+    async handle({ deps, principal, project, query }) {
       const { cursor, limit, from, to, ...filters } = query
       const binding = { kind: 'events', projectId: project(), from, to, ...filters }
-      const page = await findPage(deps, query.search, {
-        projectId: project(),
-        sourceId: query.sourceId,
-        status: query.status,
-        fromId: from === undefined ? undefined : firstIdAt(from),
-        // `to` is included, down to its last millisecond.
-        untilId: to === undefined ? undefined : firstIdAt(to + 1),
-        sortDir: query.sortDir,
-        afterId: readCursor(binding, cursor)?.id,
-        limit,
-      })
+      const page = await findPage(
+        { ...deps, organisationId: principal.organisationId },
+        query.search,
+        {
+          projectId: project(),
+          sourceId: query.sourceId,
+          status: query.status,
+          fromId: from === undefined ? undefined : firstIdAt(from),
+          // `to` is included, down to its last millisecond.
+          untilId: to === undefined ? undefined : firstIdAt(to + 1),
+          sortDir: query.sortDir,
+          afterId: readCursor(binding, cursor)?.id,
+          limit,
+        },
+      )
       return { status: 200, body: viewPage(page, (id) => writeCursor(binding, { value: '', id })) }
     },
   }),

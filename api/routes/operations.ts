@@ -85,13 +85,13 @@ export const OPERATION_ROUTES = [
     body: NewOperation,
     responses: { 200: OperationPlan },
     errors: [],
-    async handle({ deps, project, body }) {
+    async handle({ deps, principal, project, body }) {
       const nowMs = deps.clock.now()
       const place = { projectId: project(), nowMs }
-      const { matched, isTruncated } = await countSelected(
-        deps.db,
-        selectedOfBody(body, nowMs),
-        place,
+      const selected = selectedOfBody(body, nowMs)
+      const { matched, isTruncated } = await deps.reads.run(
+        principal.organisationId,
+        async (db) => await countSelected(db, selected, place),
       )
       return { status: 200, body: { kind: body.kind, matched, truncated: isTruncated } }
     },
@@ -192,7 +192,10 @@ async function makeOperation(
 ): Promise<Row> {
   const now = new Date(deps.clock.now())
   const selected = selectedOfBody(wish, now.getTime())
-  const counted = await countSelected(deps.db, selected, { projectId, nowMs: now.getTime() })
+  const counted = await deps.reads.run(
+    principal.organisationId,
+    async (db) => await countSelected(db, selected, { projectId, nowMs: now.getTime() }),
+  )
   const operation: Row = {
     id: newId(now.getTime()),
     organisationId: principal.organisationId,

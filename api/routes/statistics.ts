@@ -71,7 +71,7 @@ export const STATISTICS_ROUTES = [
     body: null,
     responses: { 200: Dashboard },
     errors: [],
-    async handle({ deps, project, query }) {
+    async handle({ deps, principal, project, query }) {
       const { groupBy, sourceId, destinationId, connectionId } = query
       const buckets = bucketsFor(query, deps.clock.now())
       // What is folded and what is not come in rows of their own.
@@ -86,10 +86,11 @@ export const STATISTICS_ROUTES = [
         groupBy,
         limit,
       }
-      const [events, deliveries] = await Promise.all([
-        readEventCounts(deps.db, filter),
-        readDeliveryCounts(deps.db, filter),
-      ])
+      const [events, deliveries] = await deps.reads.run(
+        principal.organisationId,
+        async (db) =>
+          [await readEventCounts(db, filter), await readDeliveryCounts(db, filter)] as const,
+      )
       const groups = groupsOf([...events, ...deliveries], groupBy !== undefined)
       const rows = Math.max(
         events.length / 2,

@@ -12,6 +12,7 @@ import {
 import { refuseField } from '../../core/errors.ts'
 import { decodeId } from '../../core/ids.ts'
 import { Permissions } from '../../core/keys/permissions.ts'
+import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../core/limits.ts'
 import { entitlementsOf } from '../../core/plans/plans.ts'
 import type { Deps } from '../deps.ts'
 import { TooManyRequests, type Principal } from '../principal.ts'
@@ -25,6 +26,7 @@ import { Turns } from './turns.ts'
 /** What bounds the streams of one process. Tests make them smaller. */
 export interface StreamLimits {
   perKey: number
+  perOrganisation: number
   perProcess: number
   pingMs: number
   /** Not yet taken by one client. */
@@ -34,7 +36,8 @@ export interface StreamLimits {
 
 const LIMITS: StreamLimits = {
   perKey: 20,
-  perProcess: 256,
+  perOrganisation: STREAMS_PER_ORGANISATION,
+  perProcess: STREAMS_PER_PROCESS,
   pingMs: 15_000,
   bufferBytes: 1024 * 1024,
   bufferMessages: 2_000,
@@ -62,6 +65,7 @@ export interface StreamRequest {
 
 interface Open {
   actor: string
+  organisationId: string
   grant: StreamGrant
   /** Of the key when it was admitted. */
   permissions: string
@@ -111,11 +115,11 @@ export class LiveStreams {
     if (lastEventId !== undefined && resumed === undefined) {
       refuseField('headers.last-event-id', 'Not a position of this stream')
     }
-    this.#refuseCrowd(principal.actor)
+    this.#refuseCrowd(principal)
     const name = streamName([await this.#database(), projectId, ...written])
     const gap = resumed && (await this.#gapOf(request, resumed.stream === name, resumed.position))
     // Others may have come in the meantime.
-    this.#refuseCrowd(principal.actor)
+    this.#refuseCrowd(principal)
     const { pingMs, bufferBytes, bufferMessages } = this.#limits
     const stream = new LiveStream(
       {
@@ -138,12 +142,21 @@ export class LiveStreams {
     for (const stream of this.#open.keys()) stream.end()
   }
 
-  #refuseCrowd(actor: string): void {
-    const { perKey, perProcess } = this.#limits
-    const own = [...this.#open.values()].filter((one) => one.actor === actor).length
+  #refuseCrowd({ actor, organisationId }: Principal): void {
+    const { perKey, perOrganisation, perProcess } = this.#limits
+    const ofOrganisation = [...this.#open.values()].filter(
+      (one) => one.organisationId === organisationId,
+    )
+    const own = ofOrganisation.filter((one) => one.actor === actor).length
     if (own >= perKey) {
       throw new TooManyRequests(
         `More than ${perKey} event streams are open with this API key`,
+        RETRY_AFTER_SECONDS,
+      )
+    }
+    if (ofOrganisation.length >= perOrganisation) {
+      throw new TooManyRequests(
+        `More than ${perOrganisation} event streams of the organisation are open here`,
         RETRY_AFTER_SECONDS,
       )
     }
@@ -194,6 +207,7 @@ export class LiveStreams {
     assert(keyId !== undefined, 'Only the streams of API keys are watched')
     this.#open.set(stream, {
       actor: principal.actor,
+      organisationId: principal.organisationId,
       grant: { keyId, projectId },
       permissions: JSON.stringify(principal.permissions),
     })

@@ -1,10 +1,20 @@
 /** Lets so many through at once; the others wait in the order they came. */
 export class Turns {
+  readonly #places: number
   #free: number
   readonly #waiting: (() => void)[] = []
 
   constructor(places: number) {
+    this.#places = places
     this.#free = places
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  get isIdle(): boolean {
+    return this.#free === this.#places
   }
 
   async take<T>(act: () => Promise<T>): Promise<T> {

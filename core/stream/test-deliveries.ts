@@ -7,6 +7,8 @@ import { TEST_DELIVERY } from './subjects.ts'
 const TestDelivery = z.object({
   destinationId: z.string(),
   projectId: z.string(),
+  /** Absent from a process of the version before. */
+  organisationId: z.string().optional(),
   /** Retention class of the organisation. */
   class: z.number(),
   headers: z.array(z.tuple([z.string(), z.string()])),
@@ -21,8 +23,8 @@ const TestOutcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('made'), deliveryId: z.string() }),
   z.object({ kind: z.literal('not_public') }),
   z.object({ kind: z.literal('deleted') }),
-  /** The worker makes as many as it may, or could not store it. */
-  z.object({ kind: z.literal('unavailable') }),
+  /** The worker makes as many as it may, or could not store it; or as many as it may of the organisation. */
+  z.object({ kind: z.literal('unavailable'), isShareSpent: z.boolean().optional() }),
 ])
 
 export type TestOutcome = z.infer<typeof TestOutcome>

@@ -137,8 +137,8 @@ function verdictOf(
 
 /** The 401 is the same and comes all the same, whether the request could be kept or not. */
 async function reject(deps: HandleDeps, received: Received, rejection: Rejection): Promise<void> {
-  const { source, body } = received
-  if (!deps.rejections.take(source.id, source.organisationId, body.length)) {
+  const { source } = received
+  if (!deps.rejections.take(source.id, source.organisationId, storedBytes(received))) {
     deps.unstored.note(source, rejection.reason)
     return
   }
@@ -149,6 +149,13 @@ async function reject(deps: HandleDeps, received: Received, rejection: Rejection
     deps.unstored.note(source, rejection.reason)
     deps.log.warn({ err }, 'Cannot keep a rejected request')
   }
+}
+
+/** What a request takes in the database: its sender chooses all of it. */
+function storedBytes({ request, body }: Received): number {
+  const { path, query, rawHeaders } = request
+  const headers = rawHeaders.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  return body.length + path.length + query.length + headers
 }
 
 function signedOf(deps: HandleDeps, request: IngestRequest, body: Buffer): SignedRequest {

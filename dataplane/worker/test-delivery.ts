@@ -3,6 +3,7 @@ import { insertTestDelivery } from '../../core/db/deliveries/test-deliveries.ts'
 import { isBusyAnswer } from '../../core/delivery/retry.ts'
 import { mayDial } from '../../core/egress/connect.ts'
 import { encodeId, newId } from '../../core/ids.ts'
+import { TESTS_PER_ORGANISATION, TESTS_PER_PROCESS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import {
@@ -13,9 +14,6 @@ import {
 import { within } from '../../core/within.ts'
 import { readDestination, type CompileDeps } from './destinations.ts'
 import { makeAttempt, type Outcome, type AttemptDeps } from './make-attempt.ts'
-
-/** Tests under way at once: each holds a socket and its body for as long as its endpoint takes. */
-const UNDER_WAY_MAX = 64
 
 export interface TesterDeps extends AttemptDeps, CompileDeps {
   db: Db
@@ -30,14 +28,18 @@ export interface TesterDeps extends AttemptDeps, CompileDeps {
  * stored when it is over, so that a worker that dies leaves nothing behind that waits.
  */
 export function startTester(deps: TesterDeps): { drain(maxMs: number): Promise<void> } {
-  const underWay = new Set<Promise<TestOutcome>>()
+  // Each holds a socket and its body for as long as its endpoint takes.
+  const underWay = new Map<Promise<TestOutcome>, string | undefined>()
   const serving = serveTests(deps.nats, async (test) => {
-    if (underWay.size >= UNDER_WAY_MAX) return { kind: 'unavailable' }
+    const { organisationId } = test
+    if (underWay.size >= TESTS_PER_PROCESS) return { kind: 'unavailable' }
+    const ofOrganisation = [...underWay.values()].filter((id) => id === organisationId).length
+    if (ofOrganisation >= TESTS_PER_ORGANISATION) return { kind: 'unavailable', isShareSpent: true }
     const making = make(deps, test).catch((err: unknown): TestOutcome => {
       deps.log.warn({ err }, 'Cannot make a test delivery')
       return { kind: 'unavailable' }
     })
-    underWay.add(making)
+    underWay.set(making, organisationId)
     const outcome = await making
     underWay.delete(making)
     return outcome
@@ -45,7 +47,7 @@ export function startTester(deps: TesterDeps): { drain(maxMs: number): Promise<v
   return {
     async drain(maxMs) {
       serving.stop()
-      await within(maxMs, Promise.all(underWay), () => undefined)
+      await within(maxMs, Promise.all(underWay.keys()), () => undefined)
     },
   }
 }

@@ -447,6 +447,21 @@ test('one stream too many is refused as one request too many is, by key and by p
   })
 })
 
+test('one organisation takes its share of the streams of a process and no more', async () => {
+  await using api = await openApi({ perOrganisation: 2, perProcess: 3 })
+  const other = await world.createTenant()
+  const keys = [
+    await world.createKey({ events: 'read' }),
+    await world.createKey({ events: 'read' }),
+  ]
+  using first = await listen(api.url, { key: world.key })
+  using next = await listen(api.url, { key: keys[0]?.key ?? '' })
+  using crowd = await listen(api.url, { key: keys[1]?.key ?? '' })
+  using theirs = await listen(api.url, { key: other.key })
+  expect([first, next, crowd, theirs].map(({ status }) => status)).toEqual([200, 200, 429, 200])
+  expect(crowd.body.message).toContain('of the organisation')
+})
+
 test('an open stream counts once in the window of its key', async () => {
   const { key } = await world.createKey({ events: 'read' })
   using stream = await listen(world.apiUrl, { key })
@@ -457,7 +472,7 @@ test('an open stream counts once in the window of its key', async () => {
 })
 
 test('clients that go away leave nothing behind: 200 streams, some given up at once', async () => {
-  await using api = await openApi({ perKey: 300 })
+  await using api = await openApi({ perKey: 300, perOrganisation: 300 })
   for (let round = 0; round < 4; round++) {
     const opened = await Promise.all(
       Array.from({ length: 50 }, async () => await listen(api.url, { key: world.key })),

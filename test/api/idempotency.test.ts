@@ -5,9 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
+import type { Route } from '../../api/route.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { claimAnswer, deleteOldAnswers } from '../../core/db/idempotent-answers.ts'
-import { IDEMPOTENCY_CLAIM_MS, IDEMPOTENCY_HOURS } from '../../core/limits.ts'
+import {
+  IDEMPOTENCY_CLAIM_MS,
+  IDEMPOTENCY_HOURS,
+  IDEMPOTENT_ANSWER_BYTES_MAX,
+} from '../../core/limits.ts'
 import { digestOf } from '../../core/secrets/derived.ts'
 import type { Answer } from '../call-api.ts'
 import { furnish, uuid } from '../seed.ts'
@@ -196,6 +201,42 @@ test('a refusal is not kept: the same request passes when nothing stands in its 
     uuid('key', reader.id),
   ])
   expect((await post('/v1/sources', { name: 'late' }, 'permission', reader)).status).toBe(201)
+})
+
+test('an answer that is too large to be kept is given once, and its request is done once', async () => {
+  let done = 0
+  const route: Route = {
+    method: 'POST',
+    path: '/large',
+    operationId: 'large',
+    tag: 'Sources',
+    summary: 'Large',
+    permission: 'any_key',
+    scope: 'reach',
+    params: {},
+    query: z.strictObject({}),
+    body: z.strictObject({}),
+    responses: { 200: z.string() },
+    errors: [],
+    async handle() {
+      done++
+      return await Promise.resolve({ status: 200, body: 'x'.repeat(IDEMPOTENT_ANSWER_BYTES_MAX) })
+    },
+  }
+  await using app = buildApp({ ...world.deps, registry: new Registry() }, [route])
+  const send = async () =>
+    await app.inject({
+      method: 'POST',
+      url: '/v1/large',
+      headers: { authorization: `Bearer ${world.key}`, 'idempotency-key': 'large' },
+    })
+  const [first, again] = [await send(), await send()]
+  expect([first.statusCode, again.statusCode, done]).toEqual([200, 409, 1])
+  expect(again.json().message).toContain('too large')
+  const { rows } = await world.pool.query(
+    'select max(length(answer)) as most from idempotent_answer',
+  )
+  expect(rows[0].most).toBeLessThan(IDEMPOTENT_ANSWER_BYTES_MAX)
 })
 
 test('429 and 5xx are not kept', async () => {

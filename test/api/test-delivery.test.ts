@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { TESTS_PER_ORGANISATION } from '../../core/limits.ts'
 import { hangs, says } from '../endpoint.ts'
 import { setUsage, usageOf } from '../limits.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
@@ -299,4 +300,23 @@ test('without a worker the answer is 503 with Retry-After and nothing is stored'
   expect((await idle.get('/v1/deliveries')).data).toEqual([])
   await idle.startWorker()
   await eventually(async () => expect((await send(id, {}, idle)).status).toBe(200))
+})
+
+test('those of one organisation that hang leave places to the others', async () => {
+  const { destination } = await destinationAt(hangs, { timeoutMs: 8_000 })
+  const tests = Array.from(
+    { length: TESTS_PER_ORGANISATION + 4 },
+    async () => await send(destination.id),
+  )
+  const other = await relay.createTenant()
+  const endpoint = await relay.endpoint()
+  const theirs = await relay.make('destinations', { url: endpoint.url }, other.key)
+  const path = `/v1/destinations/${theirs.id}/test-delivery`
+  const startedAt = performance.now()
+  const answer = await relay.api('POST', path, undefined, { key: other.key })
+  expect(answer.status).toBe(200)
+  expect(performance.now() - startedAt).toBeLessThan(6_000)
+  const statuses = (await Promise.all(tests)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(TESTS_PER_ORGANISATION)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(4)
 })

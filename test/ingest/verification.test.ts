@@ -3,6 +3,7 @@ import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { REJECTED_BYTES_BURST, REJECTED_BYTES_PER_SECOND } from '../../core/limits.ts'
 import { openSourceSecrets, sealSourceSecrets } from '../../core/secrets/source-secrets.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
 import { eventually, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
@@ -128,6 +129,23 @@ test('under a flood every 401 is answered and 50 rejected events are stored, the
   expect(later).toBeGreaterThanOrEqual(20)
   expect(later).toBeLessThanOrEqual(22 + 10 * bothSeconds)
   expect(await relay.send(source, github('{}'))).toMatchObject({ status: 200 })
+})
+
+test('headers and query of a rejected request count in what is stored of them', async () => {
+  const verifier = { preset: 'github', secret: SECRET }
+  const source = await relay.make('sources', { verifier, maxPayloadSizeKb: 5_120 })
+  const startedAt = performance.now()
+  await relay.send(source, { body: Buffer.alloc(REJECTED_BYTES_BURST - 1_000, 'a') })
+  const large: Sent[] = [
+    { headers: { 'x-large': 'h'.repeat(14_000) } },
+    { path: `/${'p'.repeat(7_000)}?${'q'.repeat(7_000)}` },
+  ]
+  await Promise.all(Array.from({ length: 44 }, (_, at) => relay.send(source, large[at % 2])))
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from event
+    where source_id = ${uuid('src', source.id)}`.execute(relay.db)
+  expect(rows[0]?.count).toBeGreaterThanOrEqual(1)
+  expect(rows[0]?.count).toBeLessThanOrEqual(2 + (REJECTED_BYTES_PER_SECOND * seconds) / 14_000)
 })
 
 test('a rejected request does not take the dedupe key', async () => {

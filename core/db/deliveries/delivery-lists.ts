@@ -68,10 +68,10 @@ export async function measureDeliveries(
 /** Null when there is no such event any more: its deliveries went with it. */
 async function eventOf(
   db: Db,
-  { eventId }: DeliveryFilter,
+  { projectId, eventId }: DeliveryFilter,
 ): Promise<EventPlace | undefined | null> {
   if (eventId === undefined) return undefined
-  const eventClass = await classOfEvent(db, eventId)
+  const eventClass = await classOfEvent(db, projectId, eventId)
   return eventClass === undefined ? null : { class: eventClass, id: eventId }
 }
 

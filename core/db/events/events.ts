@@ -137,10 +137,14 @@ function strandOf(
   }
 }
 
-/** The class that an event is stored in; undefined when there is none such. */
-export async function classOfEvent(db: Db, id: string): Promise<number | undefined> {
+/** The class that an event of the project is stored in; undefined when there is none such. */
+export async function classOfEvent(
+  db: Db,
+  projectId: string,
+  id: string,
+): Promise<number | undefined> {
   const { rows } = await sql<{ class: number }>`
-    select class from event where id = ${id}::uuid`.execute(db)
+    select class from event where id = ${id}::uuid and project_id = ${projectId}::uuid`.execute(db)
   return rows[0]?.class
 }
 

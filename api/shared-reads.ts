@@ -1,0 +1,36 @@
+import type { Db } from '../core/db/db.ts'
+import { READS_PER_ORGANISATION, READS_WAITING_MAX } from '../core/limits.ts'
+import { TooManyRequests } from './principal.ts'
+import { Turns } from './stream/turns.ts'
+
+const RETRY_AFTER_SECONDS = 1
+
+/**
+ * Searches, counts and statistics: each may take a second or two of a database connection. They have connections of their
+ * own, so that whoever asks for a row never waits behind them, and an organisation has a share of these.
+ */
+export class SharedReads {
+  readonly #db: Db
+  readonly #turns = new Map<string, Turns>()
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  /** Waits for its turn. Refuses when too many of the organisation wait already. */
+  async run<T>(organisationId: string, read: (db: Db) => Promise<T>): Promise<T> {
+    const turns = this.#turns.get(organisationId) ?? new Turns(READS_PER_ORGANISATION)
+    this.#turns.set(organisationId, turns)
+    if (turns.waiting >= READS_WAITING_MAX) {
+      throw new TooManyRequests(
+        `More than ${READS_WAITING_MAX} searches and counts of the organisation wait already`,
+        RETRY_AFTER_SECONDS,
+      )
+    }
+    try {
+      return await turns.take(async () => await read(this.#db))
+    } finally {
+      if (turns.isIdle) this.#turns.delete(organisationId)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { TooManyRequests } from '../../api/principal.ts'
+import { classOfEvent } from '../../core/db/events/events.ts'
+import { READS_WAITING_MAX } from '../../core/limits.ts'
+import { furnish, seedEvent, uuid } from '../seed.ts'
+import { startWorld, type World } from '../world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => await world[Symbol.asyncDispose]())
+
+test('long reads of one organisation hold up neither its own requests nor the reads of another', async () => {
+  const { reads } = world.deps
+  const others = async (): Promise<unknown> =>
+    await Promise.all([
+      reads.run('other', async (db) => await sql`select 1`.execute(db)),
+      world.api('GET', '/v1/sources'),
+      world.api('GET', '/v1/events?search=nothing'),
+    ])
+  await others()
+  const startedAt = performance.now()
+  const busy = Array.from({ length: 12 }, async () => {
+    await reads.run('busy', async (db) => await sql`select pg_sleep(0.5)`.execute(db))
+  })
+  await others()
+  const othersMs = performance.now() - startedAt
+  await Promise.all(busy)
+  // Two at a time: twelve take six times as long as one.
+  const busyMs = performance.now() - startedAt
+  expect(busyMs).toBeGreaterThan(2_900)
+  expect(othersMs).toBeLessThan(busyMs / 2)
+})
+
+test('an organisation whose long reads wait in a row is told to come again, and a failed read gives its place back', async () => {
+  const { reads } = world.deps
+  const failed = Array.from({ length: 5 }, async () => {
+    await reads.run('failing', async (db) => await sql`select 1 / 0`.execute(db))
+  })
+  await Promise.allSettled(failed)
+  const count = READS_WAITING_MAX + 5
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: count }, async () => {
+      await reads.run('failing', async () => await sleep(20))
+    }),
+  )
+  const refused = outcomes.flatMap((one): TooManyRequests[] =>
+    one.status === 'rejected' ? [one.reason] : [],
+  )
+  expect(refused).toHaveLength(3)
+  expect(refused[0]?.message).toContain('searches and counts')
+})
+
+test('searches, plans and statistics are such reads', async () => {
+  const { sourceId } = await furnish(world, 'read')
+  await seedEvent(world, { sourceId })
+  const { reads } = world.deps
+  const busy = Array.from({ length: 2 + READS_WAITING_MAX }, async () => {
+    await reads.run(uuid('org', world.organisationId), async () => await sleep(1_000))
+  })
+  const plan = { kind: 'replay', filter: { sourceId } }
+  const answers = [
+    await world.api('GET', '/v1/events?search=order'),
+    await world.api('POST', '/v1/operations/plan', plan),
+    await world.api('POST', '/v1/operations', plan),
+    await world.api(
+      'GET',
+      '/v1/stats/dashboard?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z&granularity=hour',
+    ),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([429, 429, 429, 429])
+  expect((await world.api('GET', '/v1/events')).status).toBe(200)
+  await Promise.all(busy)
+})
+
+test("the list of an event's deliveries looks for the event inside the project alone", async () => {
+  const { sourceId } = await furnish(world, 'looked-for')
+  const id = uuid('evt', await seedEvent(world, { sourceId }))
+  const other = await world.createTenant()
+  expect(await classOfEvent(world.db, uuid('prj', world.projectId), id)).toBe(90)
+  expect(await classOfEvent(world.db, uuid('prj', other.projectId), id)).toBeUndefined()
+})
