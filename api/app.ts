@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
-import type { Socket } from 'node:net'
 
 import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Histogram } from 'prom-client'
 
 import { refuse, refuseField } from '../core/errors.ts'
+import {
+  EDGE_OPTIONS,
+  guardEdge,
+  IDLE_TIMEOUT_MS,
+  invite,
+  refuseConnection,
+  type EdgeAnswer,
+} from '../core/http/edge.ts'
+import { hostFault, type EdgeFault } from '../core/http/fault.ts'
+import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-close.ts'
+import { originForm } from '../core/http/target.ts'
 import { decodeId } from '../core/ids.ts'
-import { API_BODY_BYTES_MAX } from '../core/limits.ts'
+import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
 import { readBody, refuseUnstorable } from './body.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
@@ -21,24 +31,27 @@ import type { Answer, Call, Route } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { LiveStreams } from './stream/live-streams.ts'
 
-/** The slowest client that still sends a request of 1 MiB. */
-const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
 /** Node refuses longer request lines. */
 const PARAM_LENGTH_MAX = 16_384
+
+const edge = { answer: answerFault, requestMs: API_REQUEST_TIMEOUT_MS }
 
 /** The management API without its port. Throws for a table of routes that is not sound. */
 export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: API_BODY_BYTES_MAX,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: API_REQUEST_TIMEOUT_MS,
+    connectionTimeout: IDLE_TIMEOUT_MS,
+    http: EDGE_OPTIONS,
+    rewriteUrl: ({ url = '/' }) => originForm(url),
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     // What arrives while the process stops is still answered.
     return503OnClosing: false,
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => refuseConnection(edge, error, socket),
     requestIdHeader: false,
     genReqId: () => crypto.randomUUID(),
     exposeHeadRoutes: false,
@@ -48,14 +61,24 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
       void sendFailure(deps, error, request, reply)
     },
   })
+  guardEdge(app.server, edge)
   app.setErrorHandler(
     async (error, request, reply) => await sendFailure(deps, error, request, reply),
   )
   app.setNotFoundHandler(() => refuseRoute())
   app.addHook('onRequest', async (request, reply) => {
+    if (isClosing(request.raw.socket)) return reply.hijack()
     void reply.header('x-request-id', request.id)
+    const fault = hostFault(request.raw)
+    if (fault !== undefined) refuseField('request', fault.message)
     // Before the body is read: what is sent to no route is not looked at.
     if (request.is404) refuseRoute()
+  })
+  app.addHook('preParsing', async (request) => invite(request.raw))
+  app.addHook('onSend', async ({ raw }, reply) => {
+    if (!(await isUnfinished(raw))) return
+    closeAfterAnswer(raw)
+    void reply.header('connection', 'close')
   })
   // Bodies are parsed after the route is known and the key admitted, by one rule for all.
   app.removeAllContentTypeParsers()
@@ -94,7 +117,11 @@ function mount(
         await route.handle({ deps, streams, ...access, ...readInput(route, request, access) })
       const repeatable = route.method === 'POST' ? readRepeatable(access, request) : undefined
       const answer = await (repeatable === undefined ? act() : answerOnce(deps, repeatable, act))
-      if (route.contentType !== undefined) void reply.type(route.contentType)
+      if (route.contentType !== undefined) {
+        void reply.type(route.contentType)
+        // A stream has no last word for a client that closed its sending side: it is gone.
+        request.raw.socket.once('end', () => reply.raw.destroy())
+      }
       return await reply
         .code(answer.status)
         .headers(answer.headers ?? {})
@@ -164,21 +191,18 @@ function readName(param: string, text: string): string {
 }
 
 /** What is no HTTP never becomes a request; it is answered in the envelope all the same. */
-function refuseConnection(error: Error, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy(error)
-    return
+function answerFault({ status, code, message: said }: EdgeFault): EdgeAnswer {
+  const isBad = code === 'BAD_REQUEST'
+  const { message, data } = isBad
+    ? badRequest([{ path: 'request', message: said }])
+    : { message: said, data: undefined }
+  return {
+    headers: {
+      'x-request-id': crypto.randomUUID(),
+      'content-type': 'application/json; charset=utf-8',
+    },
+    body: JSON.stringify({ code, status, message, data }),
   }
-  const { code, message, data } = badRequest([{ path: 'request', message: error.message }])
-  const body = JSON.stringify({ code, status: 400, message, data })
-  const headers = [
-    'HTTP/1.1 400 Bad Request',
-    `x-request-id: ${crypto.randomUUID()}`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-  ]
-  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function refuseRoute(): never {

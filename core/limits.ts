@@ -54,6 +54,15 @@ export const TESTS_PER_ORGANISATION = 8
 /** (spec: GET /v1/events, "search") */
 export const SEARCH_LENGTH_MAX = 255
 
+/**
+ * What a request may take before it is refused: bytes of its request line and headers, the time for these, and the time
+ * for all of it, at ingest and at the API. (decisions: Reading a request; the times are ours)
+ */
+export const HEADER_BYTES_MAX = 16 * 1024
+export const HEADERS_TIMEOUT_MS = 15_000
+export const INGEST_REQUEST_TIMEOUT_MS = 60_000
+export const API_REQUEST_TIMEOUT_MS = 30_000
+
 /** Of 1,024 bytes each. (decisions: Resources, Source) */
 export const PAYLOAD_KB_DEFAULT = 512
 export const PAYLOAD_KB_MAX = 5120

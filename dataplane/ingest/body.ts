@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
+import { invite } from '../../core/http/edge.ts'
+
 /** Bodies being read at once, all together: past that the answer is 503, whatever the senders do. */
 const READING_BYTES_MAX = 256 * 1024 * 1024
 
@@ -12,6 +14,7 @@ export class BodyReader {
   read(request: IncomingMessage, maxBytes: number): Promise<Body> {
     const announced = Number(request.headers['content-length'] ?? 0)
     if (announced > maxBytes) return Promise.resolve({ kind: 'too_large' })
+    invite(request)
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let bytes = 0

@@ -1,15 +1,23 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
-import type { Answer } from './answer.ts'
-import { refusal } from './answer.ts'
+import {
+  EDGE_OPTIONS,
+  guardEdge,
+  IDLE_TIMEOUT_MS,
+  refuseConnection,
+  type EdgeAnswer,
+} from '../../core/http/edge.ts'
+import { hostFault, type EdgeFault } from '../../core/http/fault.ts'
+import { closeAfterAnswer, isClosing, isUnfinished } from '../../core/http/gentle-close.ts'
+import { originForm } from '../../core/http/target.ts'
+import { INGEST_REQUEST_TIMEOUT_MS } from '../../core/limits.ts'
+import { plainRefusal, refusal, type Answer } from './answer.ts'
 import { handle, type HandleDeps } from './handle.ts'
-
-/** A sender that is slower than this is not sending a webhook. */
-const HEADERS_TIMEOUT_MS = 15_000
-const REQUEST_TIMEOUT_MS = 60_000
 
 /** Longer than load balancers keep theirs, so that the balancer closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
+
+const edge = { answer: answerFault, requestMs: INGEST_REQUEST_TIMEOUT_MS }
 
 /** The ingest listener. Every path is a mask id, so the router has one route and the target is read as it came. */
 export function buildServer(deps: HandleDeps, trustedProxies: readonly string[]): FastifyInstance {
@@ -17,42 +25,51 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
     logger: false,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     rewriteUrl: () => '/',
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: INGEST_REQUEST_TIMEOUT_MS,
+    connectionTimeout: IDLE_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
-    clientErrorHandler: answerBrokenRequest,
+    http: EDGE_OPTIONS,
+    clientErrorHandler: (error, socket) => refuseConnection(edge, error, socket),
     // What arrives on an open connection while the process stops is still taken; its answer closes the connection.
     return503OnClosing: false,
   })
+  guardEdge(app.server, edge)
   // Bodies are read by us: the limit is the source's, and no byte may change. So to fastify no method has one.
   for (const method of app.supportedMethods) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    send(reply, await handle(deps, request.raw, { target: request.originalUrl, ip: request.ip }))
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { raw } = request
+    if (isClosing(raw.socket)) return reply.hijack()
+    const fault = hostFault(raw)
+    if (fault !== undefined) return await sendLast(reply, refusalOf(fault))
+    const target = originForm(request.originalUrl)
+    const said = await handle(deps, raw, { target, ip: request.ip })
+    return said.close === true ? await sendLast(reply, said) : send(reply, said)
+  }
   app.all('/', answer)
   app.setNotFoundHandler(answer)
   return app
 }
 
-function send(reply: FastifyReply, answer: Answer): FastifyReply {
-  const isCut = answer.close === true && !reply.request.raw.complete
-  const headers = isCut ? { ...answer.headers, connection: 'close' } : answer.headers
-  return reply.code(answer.status).headers(headers).send(answer.body)
+function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+  return reply.code(status).headers(headers).send(body)
 }
 
-/** What is not HTTP at all is answered in ingest's own shape too. */
-function answerBrokenRequest(
-  error: Error & { code?: string },
-  socket: { writable: boolean; end(text: string): void; destroy(): void },
-): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { body } = refusal('BAD_REQUEST', 'The request is not valid HTTP', { fields: [] })
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body.toString()}`,
-  )
+/** The connection ends with it where the request has not: what is left of it is not read. */
+async function sendLast(reply: FastifyReply, answer: Answer): Promise<FastifyReply> {
+  const { raw } = reply.request
+  if (!(await isUnfinished(raw))) return send(reply, answer)
+  closeAfterAnswer(raw)
+  return send(reply, { ...answer, headers: { ...answer.headers, connection: 'close' } })
+}
+
+/** What no source sees is answered in ingest's own shape too. */
+function answerFault(fault: EdgeFault): EdgeAnswer {
+  return refusalOf(fault)
+}
+
+function refusalOf({ status, code, message }: EdgeFault): Answer {
+  if (code === undefined) return plainRefusal(status, message)
+  return refusal(code, message, code === 'BAD_REQUEST' ? { fields: [] } : undefined)
 }
