@@ -93,6 +93,9 @@ export const DELIVERY_TIMEOUT_MS_MIN = 1_000
 export const DELIVERY_TIMEOUT_MS_MAX = 60_000
 export const DESTINATION_CONCURRENCY_DEFAULT = 32
 
+/** Deliveries that an event may have come through when it is taken. (decisions: Delivery) */
+export const HOPS_MAX = 5
+
 /** Of a destination's answer. (decisions: Attempt; architecture: Delivery) */
 export const RESPONSE_KEPT_BYTES = 16 * 1024
 export const RESPONSE_BYTES_MAX = 1024 * 1024

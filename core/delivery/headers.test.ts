@@ -47,6 +47,7 @@ test('deliveryHeaders() says all that is known of the attempt', () => {
     'postern-connection-id': 'con_1',
     'postern-verified-with': 'github',
     'postern-original-ip': '192.0.2.1',
+    'postern-hops': '1',
   })
 })
 
@@ -63,6 +64,7 @@ test('deliveryHeaders() leaves out what a test delivery does not have', () => {
     'postern-delivery-id',
     'postern-attempt',
     'postern-attempt-trigger',
+    'postern-hops',
   ])
 })
 
@@ -96,8 +98,31 @@ test.for([
   'Postern-Event-Id',
   'POSTERN-ORIGINAL-IP',
   'postern-anything',
+  'postern_event_id',
+  'Postern.Verified.With',
+  'webhook_id',
+  'Webhook_Signature',
+  'webhook.timestamp',
+  'transfer_encoding',
 ])('deliveryHeaders() does not forward the sender’s %s', (name) => {
   expect(built([[name, 'sender']])).toEqual(OURS)
+})
+
+test.for<[sent: Pair[], hops: string]>([
+  [[], '1'],
+  [[['Postern-Hops', '1']], '2'],
+  [[['postern-hops', '4']], '5'],
+  [
+    [
+      ['postern-hops', '2'],
+      ['postern-hops', '1, 3'],
+    ],
+    '4',
+  ],
+  [[['postern-hops', 'many']], '1'],
+  [[['postern-hops', '-1']], '1'],
+])('deliveryHeaders() of an event with %j says %s hops', ([sent, hops]) => {
+  expect(built(sent).filter(([name]) => name === 'postern-hops')).toEqual([['postern-hops', hops]])
 })
 
 test('deliveryHeaders() reads names rightly however many there were before', () => {

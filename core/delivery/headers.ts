@@ -1,3 +1,5 @@
+import { HOPS_HEADER, hopsOf } from './hops.ts'
+
 type Header = readonly [name: string, value: string]
 
 /** What one attempt says about itself; a null fact has no header. */
@@ -43,7 +45,8 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
  * The headers of one attempt, flat as undici takes them: the event's end-to-end headers as they came, ours, then the
  * destination's `own`, which win; of two of its own with one name the later wins, so that `auth` goes before
  * `headers`. An incoming `webhook-*` is kept as `postern-original-webhook-*`; an incoming `postern-*` is dropped, so
- * that whoever trusts the name hears only us. (decisions: Delivery)
+ * that whoever trusts the name hears only us, and so is what a CGI server takes for either, as `webhook_id`. Of
+ * `postern-hops` the number goes on, one more. (decisions: Delivery)
  */
 export function deliveryHeaders(
   eventHeaders: readonly Header[],
@@ -53,13 +56,16 @@ export function deliveryHeaders(
   const ownIndex = indexByName(own)
   const hops = namedByConnection(eventHeaders)
   const flat: string[] = []
+  let relayed = 0
   for (const [given, value] of eventHeaders) {
     const { name, sentAs } = incoming(given)
+    if (name === HOPS_HEADER) relayed = Math.max(relayed, hopsOf(value))
     if (sentAs === undefined || value === MASKED_VALUE) continue
     if (hops?.has(name) || ownIndex?.has(name)) continue
     flat.push(sentAs, value)
   }
   pushFacts(flat, facts)
+  flat.push(HOPS_HEADER, String(relayed + 1))
   own.forEach(([name, value], index) => {
     if (ownIndex?.get(name.toLowerCase()) === index) flat.push(name, value)
   })
@@ -88,8 +94,13 @@ function isHeader(given: unknown): boolean {
 
 /** Whether only the relay or the connection may set the header. (decisions: Delivery) */
 export function forbiddenDestinationHeader(name: string): boolean {
-  const lower = name.toLowerCase()
-  return NOT_FORWARDED.has(lower) || lower.startsWith('webhook-') || lower.startsWith('postern-')
+  const read = asCgi(name.toLowerCase())
+  return NOT_FORWARDED.has(read) || read.startsWith('webhook-') || read.startsWith('postern-')
+}
+
+/** Servers of the CGI kind (PHP, WSGI, Rack) tell `webhook_id` and `webhook.id` not from `webhook-id`. */
+function asCgi(name: string): string {
+  return name.replaceAll(/[^a-z0-9]/g, '-')
 }
 
 /** What is wrong with a header that a destination is to send; undefined when nothing is. */
@@ -123,8 +134,9 @@ function incoming(given: string): Incoming {
   const known = seen.get(given)
   if (known !== undefined) return known
   const name = given.toLowerCase()
-  const isDropped = NOT_FORWARDED.has(name) || name.startsWith('postern-')
-  const renamed = name.startsWith('webhook-') ? `postern-original-${name}` : given
+  const isWebhook = name.startsWith('webhook-')
+  const isDropped = !isWebhook && forbiddenDestinationHeader(name)
+  const renamed = isWebhook ? `postern-original-${name}` : given
   const read = { name, sentAs: isDropped ? undefined : renamed }
   if (seen.size >= SEEN_MAX) seen.clear()
   if (given.length <= SEEN_LENGTH_MAX) seen.set(given, read)

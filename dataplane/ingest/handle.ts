@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
 import type { Clock } from '../../core/clock.ts'
+import { HOPS_HEADER, hopsOf } from '../../core/delivery/hops.ts'
 import { encodeId } from '../../core/ids.ts'
+import { HOPS_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { hasNul } from '../../core/match/payload.ts'
 import type { Admission } from '../../core/pacing/ingest-limit.ts'
@@ -83,6 +85,7 @@ async function passChecks(
     const message = 'This source takes email, not webhooks'
     return closing(refusal('BAD_REQUEST', message, { fields: [] }))
   }
+  if (hopsOf(request.headers[HOPS_HEADER]) > HOPS_MAX) return closing(loops())
   const limited = takeLimits(deps, source)
   if (limited !== undefined) return closing(limited)
 
@@ -188,6 +191,13 @@ function rateLimited(admission: Extract<Admission, { allowed: false }>, limit: n
   answer.headers['x-ratelimit-limit'] = String(limit)
   answer.headers['x-ratelimit-remaining'] = String(remaining)
   return answer
+}
+
+/** A destination leads back to its own source, or many lead to one another. */
+function loops(): Answer {
+  const message = `must be at most ${HOPS_MAX}: the event has come through that many deliveries`
+  const fields = [{ path: `headers.${HOPS_HEADER}`, message }]
+  return refusal('BAD_REQUEST', `${HOPS_HEADER} ${message}`, { fields })
 }
 
 function tooLarge(source: IngestSource): Answer {

@@ -55,6 +55,7 @@ test('an attempt carries the end-to-end headers, ours, and nothing of the connec
       'Webhook-Id': 'theirs',
       'Webhook-Signature': 'v1,theirs',
       'Postern-Event-Id': 'forged',
+      postern_event_id: 'forged',
     }).flat(),
   })
   const delivery = await relay.reaches(eventId, { status: 'succeeded' })
@@ -75,6 +76,7 @@ test('an attempt carries the end-to-end headers, ours, and nothing of the connec
     `postern-connection-id: ${connection.id}`,
     `postern-delivery-id: ${delivery.id}`,
     `postern-event-id: ${eventId}`,
+    'postern-hops: 1',
     'postern-original-ip: 127.0.0.1',
     'postern-original-webhook-id: theirs',
     'postern-original-webhook-signature: v1,theirs',
@@ -140,6 +142,26 @@ test('the official package accepts the signature, under both secrets during an o
   expect(headers['webhook-signature']?.split(' ')).toHaveLength(2)
   const stranger = new Webhook(newSigningSecret())
   expect(() => stranger.verify(arrival.body.toString(), headers)).toThrow('No matching signature')
+})
+
+test('a destination that is its own source ends after 5 hops', async () => {
+  const source = await relay.make('sources', {})
+  const ingestUrl = `${relay.ingest.url}/${source.maskId}`
+  await relay.connect(source, await relay.make('destinations', { url: ingestUrl }))
+  const eventId = await relay.accept(source)
+  await eventually(async () => {
+    const { data } = await relay.get(`/v1/deliveries?status=pending&errorCode=bad_response`)
+    expect(data).toHaveLength(1)
+  })
+  const { data } = await relay.get(`/v1/events?sourceId=${source.id}`)
+  expect(data).toHaveLength(6)
+  const last = await relay.deliveryOf(data[0].id)
+  expect(last.attempts[0]).toMatchObject({ responseStatus: 400 })
+  expect(JSON.parse(last.attempts[0].responseBody)).toMatchObject({
+    code: 'BAD_REQUEST',
+    data: { fields: [{ path: 'headers.postern-hops' }] },
+  })
+  await relay.reaches(eventId, { status: 'succeeded' })
 })
 
 const SIZES: [name: string, body: Buffer][] = [
