@@ -113,6 +113,7 @@ const FAULTY: [why: string, input: Record<string, unknown>, path: string][] = [
   ['a JWK for another algorithm', inline(jwk(p256)), 'keySource.keys.0'],
   ['a JWK that names another algorithm', inline({ ...jwk(rsa), alg: 'PS256' }), 'keySource.keys.0'],
   ['a JWK for encryption', inline({ ...jwk(rsa), use: 'enc' }), 'keySource.keys.0'],
+  ['a JWK for wrapping keys', inline({ ...jwk(rsa), key_ops: ['wrapKey'] }), 'keySource.keys.0'],
   ['a JWK of another curve', inline(jwk(p256), ['ES384']), 'keySource.keys.0'],
   [
     'a JWKS with credentials',

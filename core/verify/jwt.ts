@@ -284,9 +284,17 @@ function inlineKey(
   const path = ['keySource', 'keys', index]
   const key = readJwk(jwk)
   if (key === undefined) throw new ConfigFault('Expected a public key as a JWK', path)
-  const isForSigning = jwk['use'] === undefined || jwk['use'] === 'sig'
-  if (isForSigning && algorithms.some((algorithm) => suits(key, algorithm))) return key
+  if (mayVerify(jwk) && algorithms.some((algorithm) => suits(key, algorithm))) return key
   throw new ConfigFault(`Expected a key that verifies ${algorithms.join(' or ')}`, path)
+}
+
+/** Whether a JWK may be used for signatures, as far as it says. (RFC 7517, sections 4.2 and 4.3) */
+export function mayVerify({
+  use,
+  key_ops: operations,
+}: Readonly<Record<string, unknown>>): boolean {
+  const isForSignatures = use === undefined || use === 'sig'
+  return isForSignatures && (!Array.isArray(operations) || operations.includes('verify'))
 }
 
 /** Undefined when it is not a public key that Node can use. */

@@ -2,7 +2,7 @@ import { type Dispatcher, request as httpRequest } from 'undici'
 import { z } from 'zod'
 
 import { readCertificate } from './asymmetric.ts'
-import { readJwk } from './jwt.ts'
+import { mayVerify, readJwk } from './jwt.ts'
 import {
   type FetchedKey,
   type KeyAnswer,
@@ -217,7 +217,7 @@ async function readJwks(wanted: KeyRequest, dispatcher: Dispatcher): Promise<Fet
   if (wanted.kind !== 'jwks') throw new TypeError(`Not a JWKS: ${wanted.kind}`)
   const { keys } = Jwks.parse(JSON.parse(await get(wanted.url, dispatcher)))
   return keys
-    .filter((key) => key['use'] === undefined || key['use'] === 'sig')
+    .filter(mayVerify)
     .map((key) => readJwk(key))
     .filter((key) => key !== undefined)
 }

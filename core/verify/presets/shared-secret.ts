@@ -16,8 +16,9 @@ export const SHARED_SECRET_PRESETS: Presets = {
     idempotencyKeys: ['body.eventId'],
   }),
   auth0: token('header', 'authorization', { eventTypeField: 'body[0].data.type' }),
-  graph: graphPreset(),
-  sharePoint: graphPreset(),
+  graph: { ...clientState(), eventTypeField: 'body.value[0].changeType' },
+  // Its notifications only say that something has changed.
+  sharePoint: clientState(),
   dockerHub: token('query', 'token', {}),
   mailchimp: token('query', 'token', { handshake: 'empty', eventTypeField: 'body.type' }),
   eventGrid: token('query', 'token', {
@@ -61,10 +62,7 @@ function basic(rest: Omit<Preset, 'config' | 'needs'>): Preset {
   return { config: { type: 'basic_auth' }, needs: ['username'], ...rest }
 }
 
-/** Microsoft Graph repeats the client state in every change of a batch. */
-function graphPreset(): Preset {
-  return token('json', 'value[*].clientState', {
-    handshake: 'graph',
-    eventTypeField: 'body.value[0].changeType',
-  })
+/** Microsoft repeats the client state in every change of a batch. */
+function clientState(): Preset {
+  return token('json', 'value[*].clientState', { handshake: 'graph' })
 }
