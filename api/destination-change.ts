@@ -38,7 +38,7 @@ export function newDestination(
     method: 'POST',
     headerNames: [],
     auth: { type: 'none' },
-    secrets: sealDestinationSecrets(keyring, secrets),
+    secrets: sealDestinationSecrets(keyring, given, secrets),
     previousSigningSecretExpiresAt: null,
     timeoutMs: DELIVERY_TIMEOUT_MS_DEFAULT,
     rateLimit: null,
@@ -65,7 +65,7 @@ export function changeDestination(
   if (changes.auth?.type === 'oauth2ClientCredentials') {
     refusePrivateAddress(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
   }
-  const held = openDestinationSecrets(keyring, before.secrets)
+  const held = openDestinationSecrets(keyring, before)
   const headers = changedHeaders(held.headers, changes.headers, part)
   const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
   const url = changes.url ?? before.url
@@ -82,7 +82,7 @@ export function changeDestination(
     method: pick(changes.method, before.method, 'POST'),
     headerNames: Object.keys(headers),
     auth,
-    secrets: sealDestinationSecrets(keyring, { ...held, headers, auth: secret }),
+    secrets: sealDestinationSecrets(keyring, before, { ...held, headers, auth: secret }),
     timeoutMs: pick(changes.timeoutMs, before.timeoutMs, DELIVERY_TIMEOUT_MS_DEFAULT),
     rateLimit: pick(changes.rateLimit, before.rateLimit, null),
     rateLimitPeriod: pick(changes.rateLimitPeriod, before.rateLimitPeriod, 'second'),

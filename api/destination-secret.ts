@@ -14,7 +14,7 @@ export function signingSecrets(
   destination: Destination,
   now: Date,
 ): { secret: string; previous: { secret: string; expiresAt: Date } | null } {
-  const { current, previous } = openDestinationSecrets(keyring, destination.secrets).signing
+  const { current, previous } = openDestinationSecrets(keyring, destination).signing
   const expiresAt = overlapEnd(destination, now)
   return {
     secret: current,
@@ -40,7 +40,7 @@ export function rotateSigningSecret(
       { expiresAt: timestamp(activeUntil.getTime()) },
     )
   }
-  const held = openDestinationSecrets(keyring, destination.secrets)
+  const held = openDestinationSecrets(keyring, destination)
   const secret = newSigningSecret()
   const previousExpiresAt = new Date(now.getTime() + wish.overlapSeconds * 1_000)
   const isKept = wish.overlapSeconds > 0
@@ -48,7 +48,7 @@ export function rotateSigningSecret(
   return {
     row: {
       ...destination,
-      secrets: sealDestinationSecrets(keyring, { ...held, signing }),
+      secrets: sealDestinationSecrets(keyring, destination, { ...held, signing }),
       previousSigningSecretExpiresAt: isKept ? previousExpiresAt : null,
       updatedAt: now,
     },

@@ -120,7 +120,7 @@ function changedVerifier(
   { verifier: change, handshake }: SourceChanges,
   part: string,
 ): VerifierColumns {
-  const held = openSourceSecrets(keyring, before.secrets)
+  const held = openSourceSecrets(keyring, before)
   const stored = VerifierConfig.parse(before.verifier)
   const { config, secrets } =
     change === undefined
@@ -136,7 +136,7 @@ function changedVerifier(
   const handshakeKind = presetOf(config)?.handshake
   return {
     verifier: z.record(z.string(), z.unknown()).parse(config),
-    secrets: sealSourceSecrets(keyring, next),
+    secrets: sealSourceSecrets(keyring, before, next),
     secretHint: hintOf(next.current),
     previousSecretExpiresAt: kept ? before.previousSecretExpiresAt : null,
     rotationId: kept ? before.rotationId : null,

@@ -22,7 +22,7 @@ export function rotateSecret<S extends Source>(
   now: Date,
 ): { row: S; secret: string; previousExpiresAt: Date } {
   const config = VerifierConfig.parse(before.verifier)
-  const held = openSourceSecrets(keyring, before.secrets)
+  const held = openSourceSecrets(keyring, before)
   if (!acceptsSecret(config) || held.current === undefined) refuseSecretless()
   const expiresAt = overlapEnd(before, now.getTime())
   if (expiresAt !== undefined) {
@@ -37,7 +37,7 @@ export function rotateSecret<S extends Source>(
   const secrets = { ...kept, current: secret, ...(hasOverlap && { previous: held.current }) }
   const row = {
     ...before,
-    secrets: sealSourceSecrets(keyring, secrets),
+    secrets: sealSourceSecrets(keyring, before, secrets),
     secretHint: hintOf(secret),
     previousSecretExpiresAt: hasOverlap ? previousExpiresAt : null,
     rotationId: hasOverlap ? newId(now.getTime()) : null,
@@ -48,11 +48,11 @@ export function rotateSecret<S extends Source>(
 
 /** The source with its previous secret as the only one again. */
 export function revertSecret<S extends Source>(keyring: Keyring, before: S, now: Date): S {
-  const { previous, ...held } = openSourceSecrets(keyring, before.secrets)
+  const { previous, ...held } = openSourceSecrets(keyring, before)
   if (previous === undefined) throw new Error('A source under rotation has no previous secret')
   return {
     ...before,
-    secrets: sealSourceSecrets(keyring, { ...held, current: previous }),
+    secrets: sealSourceSecrets(keyring, before, { ...held, current: previous }),
     secretHint: hintOf(previous),
     previousSecretExpiresAt: null,
     rotationId: null,

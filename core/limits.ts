@@ -40,7 +40,7 @@ export const FAULTS_MAX = 20
 export const FAULT_LENGTH_MAX = 255
 
 /** Values in the body of a management request: members, items and what they hold. Ours. */
-export const API_BODY_VALUES_MAX = 100_000
+export const API_BODY_VALUES_MAX = 25_000
 
 /** An answer that is kept for an `Idempotency-Key`. Ours. */
 export const IDEMPOTENT_ANSWER_BYTES_MAX = 1024 * 1024

@@ -223,7 +223,7 @@ async function upsertSource(call: ByName<typeof SourceUpsert>): Promise<Upserted
     insert: insertSource,
     update: updateSource,
     projectIdOf: (row) => row.projectId,
-    secretsOf: (row) => openSourceSecrets(deps.keyring, row.secrets),
+    secretsOf: (row) => openSourceSecrets(deps.keyring, row),
     shown: shownSource({ ...body, name: params.name }),
   })
   await announceChanges(deps, [{ kind: 'source', id: upserted.row.id }])
@@ -264,7 +264,7 @@ async function upsertDestination(
     insert: insertDestination,
     update: saveDestination,
     projectIdOf: (row) => row.projectId,
-    secretsOf: (row) => openDestinationSecrets(deps.keyring, row.secrets),
+    secretsOf: (row) => openDestinationSecrets(deps.keyring, row),
     shown: shownDestination({ ...body, name: params.name }),
   })
   const { id } = upserted.row

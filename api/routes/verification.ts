@@ -151,7 +151,7 @@ export const VERIFICATION_ROUTES = [
       }
       const nowMs = body.now ?? deps.clock.now()
       const config = VerifierConfig.parse(source.verifier)
-      const { current, previous, members } = openSourceSecrets(deps.keyring, source.secrets)
+      const { current, previous, members } = openSourceSecrets(deps.keyring, source)
       const isOverlap = (source.previousSecretExpiresAt?.getTime() ?? 0) > deps.clock.now()
       const slots = { current, members, previous: isOverlap ? previous : undefined }
       const compiled = compileVerifier(config, slots)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { seal, unseal, type Keyring } from './sealed.ts'
+import { placeOfSecrets, type SecretsRow } from './secrets-place.ts'
 
 /** Everything of a destination that is never shown, sealed as one value. */
 const DestinationSecrets = z.strictObject({
@@ -14,13 +15,20 @@ const DestinationSecrets = z.strictObject({
 
 export type DestinationSecrets = z.infer<typeof DestinationSecrets>
 
-export function sealDestinationSecrets(keyring: Keyring, secrets: DestinationSecrets): Buffer {
-  return seal(keyring, secrets)
+export function sealDestinationSecrets(
+  keyring: Keyring,
+  row: SecretsRow,
+  secrets: DestinationSecrets,
+): Buffer {
+  return seal(keyring, secrets, placeOfSecrets('destination', row))
 }
 
-/** Throws when the key is unknown or the value was changed. */
-export function openDestinationSecrets(keyring: Keyring, sealed: Buffer): DestinationSecrets {
-  return DestinationSecrets.parse(unseal(keyring, sealed))
+/** Throws when the key is unknown, the value was changed or was sealed for another row. */
+export function openDestinationSecrets(
+  keyring: Keyring,
+  row: SecretsRow & { secrets: Buffer },
+): DestinationSecrets {
+  return DestinationSecrets.parse(unseal(keyring, row.secrets, placeOfSecrets('destination', row)))
 }
 
 /** How Postern proves itself to a destination, as it is stored: without the secret of each type. */

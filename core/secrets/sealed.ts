@@ -3,6 +3,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 const ALGORITHM = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+/** In the place of a key id's length, which is 1 or more. */
+const PLACED = 0
+
+/** What every value begins with that is sealed for a place. */
+export const PLACED_HEADER = Buffer.from([PLACED])
 
 /** The installation's encryption keys: the first seals, each opens what it sealed. */
 export type Keyring = ReadonlyMap<string, Buffer>
@@ -15,44 +20,59 @@ export function readKeyring(text: string): Keyring {
     if (key.length !== 32) {
       throw new Error('Cannot read POSTERN_ENCRYPTION_KEY: each key must be base64 of 32 bytes')
     }
+    if (encoded !== undefined && id === '') {
+      throw new Error('Cannot read POSTERN_ENCRYPTION_KEY: each id must have a character')
+    }
     return [encoded === undefined ? '0' : id, key]
   })
   return new Map(keys)
 }
 
-/** What every value sealed under the keyring's first key begins with. */
+/** What every value begins with that is sealed for a place under the keyring's first key. */
 export function headerOf(keyring: Keyring): Buffer {
   const [first] = keyring
   if (first === undefined) throw new Error('Cannot seal: the keyring is empty')
   const [id] = first
-  return Buffer.concat([Buffer.from([Buffer.byteLength(id)]), Buffer.from(id)])
+  return Buffer.concat([Buffer.from([PLACED, Buffer.byteLength(id)]), Buffer.from(id)])
 }
 
-/** Layout: length of the key's id (1 byte), id, nonce, tag, ciphertext. The id is authenticated. */
-export function seal(keyring: Keyring, value: unknown): Buffer {
+/**
+ * Layout: 0, length of the key's id (1 byte), id, nonce, tag, ciphertext. Header and `place` are authenticated: the value
+ * opens nowhere else. Without a place, for keys that are made for one value, the 0 is left out.
+ */
+export function seal(keyring: Keyring, value: unknown, place?: string): Buffer {
   const [first] = keyring
   if (first === undefined) throw new Error('Cannot seal: the keyring is empty')
   const [, key] = first
-  const header = headerOf(keyring)
+  const header = place === undefined ? headerOf(keyring).subarray(1) : headerOf(keyring)
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(header)
+  const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(authenticated(header, place))
   const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
   return Buffer.concat([header, nonce, cipher.getAuthTag(), text])
 }
 
-/** The value that was sealed, still to be parsed by its schema. Throws when the key is unknown or a byte was changed. */
-export function unseal(keyring: Keyring, sealed: Buffer): unknown {
-  const headerEnd = 1 + (sealed[0] ?? 0)
-  const id = sealed.toString('utf8', 1, headerEnd)
+/**
+ * The value that was sealed, still to be parsed by its schema. Throws when the key is unknown, a byte was changed or it
+ * was sealed for another place. One that has no place opens anywhere: `bindSecrets` leaves none.
+ */
+export function unseal(keyring: Keyring, sealed: Buffer, place?: string): unknown {
+  const isPlaced = sealed[0] === PLACED
+  const idStart = isPlaced ? 2 : 1
+  const headerEnd = idStart + (sealed[idStart - 1] ?? 0)
+  const id = sealed.toString('utf8', idStart, headerEnd)
   const key = keyring.get(id)
   if (key === undefined) throw new Error(`Cannot unseal: encryption key "${id}" is not configured`)
   const nonceEnd = headerEnd + NONCE_BYTES
   const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(headerEnd, nonceEnd))
-    .setAAD(sealed.subarray(0, headerEnd))
+    .setAAD(authenticated(sealed.subarray(0, headerEnd), isPlaced ? place : undefined))
     .setAuthTag(sealed.subarray(nonceEnd, nonceEnd + TAG_BYTES))
   const text = Buffer.concat([
     decipher.update(sealed.subarray(nonceEnd + TAG_BYTES)),
     decipher.final(),
   ])
   return JSON.parse(text.toString('utf8'))
+}
+
+function authenticated(header: Buffer, place: string | undefined): Buffer {
+  return place === undefined ? header : Buffer.concat([header, Buffer.from(place)])
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { seal, unseal, type Keyring } from './sealed.ts'
+import { placeOfSecrets, type SecretsRow } from './secrets-place.ts'
 
 /** Everything of a source that is never shown, sealed as one value. Members are absent where there is no secret. */
 const SourceSecrets = z.strictObject({
@@ -16,11 +17,22 @@ const SourceSecrets = z.strictObject({
 export type SourceSecrets = z.infer<typeof SourceSecrets>
 
 /** Null when there is nothing to keep. */
-export function sealSourceSecrets(keyring: Keyring, secrets: SourceSecrets): Buffer | null {
-  return Object.values(secrets).some((value) => value !== undefined) ? seal(keyring, secrets) : null
+export function sealSourceSecrets(
+  keyring: Keyring,
+  row: SecretsRow,
+  secrets: SourceSecrets,
+): Buffer | null {
+  return Object.values(secrets).some((value) => value !== undefined)
+    ? seal(keyring, secrets, placeOfSecrets('source', row))
+    : null
 }
 
-/** Throws when the key is unknown or the value was changed. */
-export function openSourceSecrets(keyring: Keyring, sealed: Buffer | null): SourceSecrets {
-  return sealed === null ? {} : SourceSecrets.parse(unseal(keyring, sealed))
+/** Throws when the key is unknown, the value was changed or was sealed for another row. */
+export function openSourceSecrets(
+  keyring: Keyring,
+  row: SecretsRow & { secrets: Buffer | null },
+): SourceSecrets {
+  return row.secrets === null
+    ? {}
+    : SourceSecrets.parse(unseal(keyring, row.secrets, placeOfSecrets('source', row)))
 }

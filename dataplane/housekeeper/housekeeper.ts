@@ -9,6 +9,7 @@ import { cancelDoomed } from './doomed-routes.ts'
 import { judgeDestinations } from './failing.ts'
 import { deleteFinished, runOperations } from './operations.ts'
 import { purgeNightly } from './retention.ts'
+import { secretsTask, type SecretsTaskDeps } from './secrets.ts'
 import { foldStatistics, pruneStatistics } from './statistics.ts'
 import { Sweep, type SweepDeps } from './sweep.ts'
 import { WaitingCounts } from './waiting-counts.ts'
@@ -21,7 +22,7 @@ const OPERATIONS_MS = 100
 const DOOMED_MS = 1_000
 const MINUTE_MS = 60_000
 
-export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps {
+export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps, SecretsTaskDeps {
   /** Under which name the lease is held. */
   name: string
 }
@@ -54,6 +55,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'partitions', () => ensurePartitions(db, clock.now())),
     task(MINUTE_MS, 'retention', () => purgeNightly({ ...deps, signal: stop.signal })),
     task(MINUTE_MS, 'changes', () => deleteOldChanges(db, clock.now())),
+    task(MINUTE_MS, 'secrets', secretsTask(deps)),
     task(MINUTE_MS, 'idempotency', () => deleteOldAnswers(db, clock.now())),
   ]
   return {

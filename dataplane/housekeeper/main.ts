@@ -10,6 +10,7 @@ import { ping } from '../../core/db/ping.ts'
 import { openLog } from '../../core/log.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
+import { readKeyring } from '../../core/secrets/sealed.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
 import { startHousekeeper } from './housekeeper.ts'
@@ -39,6 +40,7 @@ await using _housekeeper = startHousekeeper({
   manager,
   clock,
   log,
+  keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),
   plans: readPlans(config.PLANS_FILE),
   ledger: recordFacts,
   name: config.INSTANCE_NAME,

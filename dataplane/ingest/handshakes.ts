@@ -88,7 +88,7 @@ export class Handshakes {
   /** False when the source has a secret by now: the request is then verified like any other. */
   async #capture(source: IngestSource, secret: string): Promise<boolean> {
     const { db, clock, keyring } = this.#deps
-    const secrets = sealSourceSecrets(keyring, { current: secret })
+    const secrets = sealSourceSecrets(keyring, source, { current: secret })
     if (secrets === null) return false
     const kept = await captureSecret(
       db,

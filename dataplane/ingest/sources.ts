@@ -190,7 +190,7 @@ function compileSource(
   filters: ReadonlyMap<string, CompiledFilter>,
   deps: SourcesDeps,
 ): IngestSource {
-  const secrets = openSourceSecrets(deps.keyring, row.secrets)
+  const secrets = openSourceSecrets(deps.keyring, row)
   // A verifier that a newer version stored does not parse; it compiles to one that rejects with the reason.
   const config = VerifierConfig.safeParse(row.verifier).data
   const slots = { current: secrets.current, members: secrets.members }

@@ -122,7 +122,7 @@ const Method = z.enum(['POST', 'PUT', 'PATCH'])
 const Period = z.enum(['second', 'minute', 'hour', 'day'])
 
 function compileDestination(row: DestinationRow, deps: CompileDeps): Destination {
-  const secrets = openDestinationSecrets(deps.keyring, row.secrets)
+  const secrets = openDestinationSecrets(deps.keyring, row)
   const auth = StoredAuth.parse(row.auth)
   const url = new URL(row.url)
   const names = Object.keys(secrets.headers)

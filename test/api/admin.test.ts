@@ -203,10 +203,13 @@ test('secrets rotate-encryption-key seals every secret under the first key, and 
   expect(counts.destinations).toBeGreaterThan(0)
   expect(JSON.parse((await rotate(both)).stdout)).toMatchObject({ sources: 0, destinations: 0 })
   const keyring = new Map([['2026', next]])
-  const { rows } = await world.pool.query<{ secrets: Buffer }>(
-    'select secrets from destination union all select secrets from source where secrets is not null',
+  const { rows } = await world.pool.query<{ place: string; secrets: Buffer }>(
+    `select format('destination.secrets/%s/%s', organisation_id, id) as place, secrets from destination union all
+     select format('source.secrets/%s/%s', organisation_id, id), secrets from source where secrets is not null`,
   )
-  for (const { secrets } of rows) expect(() => unseal(keyring, secrets)).not.toThrow()
+  for (const { place, secrets } of rows) {
+    expect(() => unseal(keyring, secrets, place)).not.toThrow()
+  }
   expect(JSON.stringify(rotated)).not.toContain(old.toString('base64'))
   // And back, for the API of this world, which knows the old key alone.
   expect((await rotate(`0:${old.toString('base64')},2026:${next.toString('base64')}`)).code).toBe(0)

@@ -31,8 +31,12 @@ async function firstOf(endpoint: Endpoint): Promise<Arrival> {
 async function signingSecretOf(destination: Resource): Promise<string> {
   const { rows } = await sql<{ secrets: Buffer }>`select secrets from destination
     where id = ${uuid('dst', destination.id)}`.execute(relay.db)
-  const sealed = rows[0]?.secrets ?? Buffer.alloc(0)
-  return openDestinationSecrets(relay.keyring, sealed).signing.current
+  const row = { ...rowOf(destination), secrets: rows[0]?.secrets ?? Buffer.alloc(0) }
+  return openDestinationSecrets(relay.keyring, row).signing.current
+}
+
+function rowOf(destination: Resource): { id: string; organisationId: string } {
+  return { id: uuid('dst', destination.id), organisationId: uuid('org', relay.organisationId) }
 }
 
 test('an attempt carries the end-to-end headers, ours, and nothing of the connection before', async () => {
@@ -124,7 +128,7 @@ test('the official package accepts the signature, under both secrets during an o
   const previous = newSigningSecret()
   const until = new Date(relay.clock.now() + 60_000)
   const id = uuid('dst', destination.id)
-  const sealed = sealDestinationSecrets(relay.keyring, {
+  const sealed = sealDestinationSecrets(relay.keyring, rowOf(destination), {
     signing: { current, previous },
     headers: {},
     auth: null,

@@ -167,8 +167,12 @@ test('both secrets verify during a rotation overlap, and the new one alone after
   const source = await relay.make('sources', { verifier: { preset: 'github', secret: SECRET } })
   const { rows } = await sql<{ secrets: Buffer }>`select secrets from source
     where id = ${uuid('src', source.id)}`.execute(relay.db)
-  const { current } = openSourceSecrets(relay.keyring, rows[0]?.secrets ?? null)
-  const sealed = sealSourceSecrets(relay.keyring, { current: 'new-secret', previous: current })
+  const row = { id: uuid('src', source.id), organisationId: uuid('org', relay.organisationId) }
+  const { current } = openSourceSecrets(relay.keyring, {
+    ...row,
+    secrets: rows[0]?.secrets ?? null,
+  })
+  const sealed = sealSourceSecrets(relay.keyring, row, { current: 'new-secret', previous: current })
   const until = new Date(relay.clock.now() + 3_600_000)
   await rewrite(source, sql`secrets = ${sealed}, previous_secret_expires_at = ${until}`)
   const statuses = async (): Promise<number[]> => {

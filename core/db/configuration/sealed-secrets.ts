@@ -11,6 +11,12 @@ export interface ResealedStep {
   lastId: string | undefined
 }
 
+export interface SealedRow {
+  id: string
+  organisationId: string
+  secrets: Buffer
+}
+
 /**
  * One step over rows whose secrets do not begin with `header`, in order of their ids: each gets what `reseal` makes of
  * it. The rows are locked, so that a change through the API meanwhile is neither lost nor undone.
@@ -18,18 +24,18 @@ export interface ResealedStep {
 export async function resealSecrets(
   db: Db,
   of: { table: (typeof SEALED_TABLES)[number]; header: Buffer; afterId: string },
-  reseal: (sealed: Buffer) => Buffer,
+  reseal: (row: SealedRow) => Buffer,
   limit: number,
 ): Promise<ResealedStep> {
   return await db.transaction().execute(async (tx) => {
-    const { rows } = await sql<{ id: string; secrets: Buffer }>`
-      select id, secrets from ${sql.table(of.table)}
+    const { rows } = await sql<SealedRow>`
+      select id, organisation_id as "organisationId", secrets from ${sql.table(of.table)}
       where id > ${of.afterId}::uuid and secrets is not null
         and substring(secrets from 1 for ${of.header.length}::int) <> ${of.header}
       order by id limit ${limit} for update`.execute(tx)
     for (const row of rows) {
       await sql`
-        update ${sql.table(of.table)} set secrets = ${reseal(row.secrets)} where id = ${row.id}::uuid`.execute(
+        update ${sql.table(of.table)} set secrets = ${reseal(row)} where id = ${row.id}::uuid`.execute(
         tx,
       )
     }
