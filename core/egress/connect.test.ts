@@ -8,6 +8,9 @@ import { expect, test } from 'vitest'
 
 import { compileCidrs, isReachable } from './address.ts'
 import { checkUrl, guardedLookup, type IsAllowed, literalAddressOf } from './connect.ts'
+import { Names } from './names.ts'
+
+const names = new Names()
 
 interface Loopback extends AsyncDisposable {
   port: number
@@ -45,7 +48,7 @@ function allowing(...cidrs: string[]): IsAllowed {
 async function dial(url: string, isAllowed: IsAllowed): Promise<{ status: number; text: string }> {
   const fault = checkUrl(new URL(url), isAllowed)
   if (fault !== undefined) throw new Error(fault)
-  const agent = new Agent({ connect: { lookup: guardedLookup(isAllowed) } })
+  const agent = new Agent({ connect: { lookup: guardedLookup(isAllowed, names) } })
   try {
     const { statusCode, body } = await request(url, { dispatcher: agent })
     return { status: statusCode, text: await body.text() }
@@ -101,7 +104,7 @@ test('guardedLookup() hands a socket the checked addresses only', async () => {
 
 function looked(host: string, isAllowed: IsAllowed, all: boolean): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const lookup = guardedLookup(isAllowed)
+    const lookup = guardedLookup(isAllowed, names)
     lookup(host, { all }, (error, address: string | LookupAddress[], family) => {
       if (error) reject(error)
       else resolve(Array.isArray(address) ? address : [address, family])

@@ -1,6 +1,7 @@
-import { lookup as resolve } from 'node:dns'
-import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import { callbackify } from 'node:util'
+
+import type { Names } from './names.ts'
 
 /** Whether an address may be dialled; made from `isReachable` and the ranges that the installation opens. */
 export type IsAllowed = (ip: string) => boolean
@@ -19,27 +20,33 @@ class AddressBlocked extends Error {
  * For undici's `connect.lookup`: gives the socket only addresses that were checked, so that no second resolution can
  * slip another one in. Sockets do not call it for literal addresses: `checkUrl` has to come before every request.
  */
-export function guardedLookup(isAllowed: IsAllowed): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, [])
-      const allowed = addresses.filter(({ address }) => isAllowed(address))
+export function guardedLookup(isAllowed: IsAllowed, names: Names): LookupFunction {
+  const find = callbackify(async (host: string) => await names.lookup(host))
+  return (hostname, { all, family }, callback) => {
+    find(hostname, (error, found) => {
+      if (error !== null) return callback(error, [])
+      const wanted = found.filter((one) => !isFamily(family) || one.family === family)
+      const allowed = wanted.filter(({ address }) => isAllowed(address))
       const [first] = allowed
       if (first === undefined) return callback(new AddressBlocked(hostname), [])
-      if (options.all) callback(null, allowed)
+      if (all) callback(null, allowed)
       else callback(null, first.address, first.family)
     })
   }
+}
+
+function isFamily(family: unknown): boolean {
+  return family === 4 || family === 6
 }
 
 /**
  * Whether the URL may be dialled at one of its addresses. A name that has none now may get one: what becomes of an
  * attempt at it says so.
  */
-export async function mayDial(url: URL, isAllowed: IsAllowed): Promise<boolean> {
+export async function mayDial(url: URL, isAllowed: IsAllowed, names: Names): Promise<boolean> {
   if (checkUrl(url, isAllowed) !== undefined) return false
   if (literalAddressOf(url) !== undefined) return true
-  const addresses = await lookup(url.hostname, { all: true }).catch(() => undefined)
+  const addresses = await names.lookup(url.hostname).catch(() => undefined)
   return addresses?.some(({ address }) => isAllowed(address)) ?? true
 }
 

@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 
 import { compileCidrs, isReachable } from './address.ts'
 import { checkUrl, guardedLookup, type IsAllowed } from './connect.ts'
+import { Names } from './names.ts'
 
 /** The way out of this process: what it may dial, and a dispatcher that dials nothing else. */
 export interface Egress {
@@ -13,7 +14,7 @@ export interface Egress {
 export function openEgress(allowCidrs: readonly string[]): Egress & AsyncDisposable {
   const allowed = compileCidrs(allowCidrs)
   const isAllowed: IsAllowed = (ip) => isReachable(ip, allowed)
-  const agent = new Agent({ connect: { lookup: guardedLookup(isAllowed) } })
+  const agent = new Agent({ connect: { lookup: guardedLookup(isAllowed, new Names()) } })
   // A socket asks no resolver for a literal address, so those are looked at before.
   const dispatcher = agent.compose((dispatch) => (options, handler) => {
     const fault = checkUrl(new URL(String(options.origin)), isAllowed)

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 import { openClock } from '../../core/clock.ts'
 import { guardedLookup } from '../../core/egress/connect.ts'
+import { Names } from '../../core/egress/names.ts'
 import { newId } from '../../core/ids.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { Connections } from './connections.ts'
@@ -14,7 +15,7 @@ test('an event whose headers cannot be read is not sent: the attempt failed for 
   const isAllowed = (): boolean => true
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => lines.push(line) })
-  const connections = new Connections(guardedLookup(isAllowed))
+  const connections = new Connections(guardedLookup(isAllowed, new Names()))
   onTestFinished(async () => await connections.close())
   const tokens = new AccessTokens({ connections, clock, isAllowed })
   const destination = { ...SAMPLE_DESTINATION, id: newId(0) }

@@ -2,6 +2,7 @@ import type { Db } from '../../core/db/db.ts'
 import { insertTestDelivery } from '../../core/db/deliveries/test-deliveries.ts'
 import { isBusyAnswer } from '../../core/delivery/retry.ts'
 import { mayDial } from '../../core/egress/connect.ts'
+import type { Names } from '../../core/egress/names.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { TESTS_PER_ORGANISATION, TESTS_PER_PROCESS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
@@ -18,6 +19,7 @@ import { makeAttempt, type Outcome, type AttemptDeps } from './make-attempt.ts'
 export interface TesterDeps extends AttemptDeps, CompileDeps {
   db: Db
   nats: NatsConnection
+  names: Names
   log: Logger
   /** One line an attempt. */
   lines: Logger
@@ -55,7 +57,8 @@ export function startTester(deps: TesterDeps): { drain(maxMs: number): Promise<v
 async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> {
   const destination = await readDestination(deps, test.destinationId)
   if (destination === undefined) return { kind: 'deleted' }
-  if (!(await mayDial(new URL(destination.url), deps.isAllowed))) return { kind: 'not_public' }
+  if (!(await mayDial(new URL(destination.url), deps.isAllowed, deps.names)))
+    return { kind: 'not_public' }
   const deliveryId = newId(deps.clock.now())
   const { made, typeIds, response } = await makeAttempt(
     deps,

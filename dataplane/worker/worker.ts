@@ -10,6 +10,7 @@ import type { Member } from '../../core/db/deliveries/partition-owners.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
 import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
+import { Names } from '../../core/egress/names.ts'
 import { newId } from '../../core/ids.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
@@ -235,7 +236,8 @@ function openLanes(
 ) {
   const { pool, db, clock, log, name, isAllowed, memory } = deps
   const pacer = new Pacer()
-  const connections = new Connections(guardedLookup(isAllowed))
+  const names = new Names()
+  const connections = new Connections(guardedLookup(isAllowed, names))
   const tokens = new AccessTokens({ connections, clock, isAllowed })
   const disable = async (destinationId: string): Promise<void> => {
     await disableDestination(db, destinationId, 'gone', clock.now())
@@ -293,7 +295,7 @@ function openLanes(
     moveParked: move,
     madeRoom: owned.madeRoom,
   })
-  const tester = startTester({ ...deps, lines, connections, tokens })
+  const tester = startTester({ ...deps, lines, connections, tokens, names })
   const close = (): Promise<void> => connections.close()
   return { lanes, hands, pacer, tester, withdrawals, close }
 }

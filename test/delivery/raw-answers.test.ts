@@ -12,15 +12,16 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 
 import { guardedLookup } from '../../core/egress/connect.ts'
+import { Names } from '../../core/egress/names.ts'
 import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
 import { selfSigned } from '../../core/verify/self-signed.ts'
 import { sendAttempt, type AttemptResponse } from '../../dataplane/worker/attempt.ts'
 import { Connections } from '../../dataplane/worker/connections.ts'
 
-let connections = new Connections(guardedLookup(() => true))
+let connections = new Connections(guardedLookup(() => true, new Names()))
 afterEach(async () => {
   await connections.close()
-  connections = new Connections(guardedLookup(() => true))
+  connections = new Connections(guardedLookup(() => true, new Names()))
 })
 
 const MIB = 1_024 * 1_024
