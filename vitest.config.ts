@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /**
  * unit needs no server; system starts real PostgreSQL and NATS; conformance drives `npm start` over HTTP, as the
- * specification has it; faults kills and starves servers.
+ * specification has it; openapi makes clients from the document and uses them; faults kills and starves servers.
  */
 export default defineConfig({
   test: {
@@ -22,7 +22,12 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/tidy.test.ts', 'test/conformance/**', 'test/faults/**'],
+          exclude: [
+            'test/tidy.test.ts',
+            'test/conformance/**',
+            'test/faults/**',
+            'test/openapi/**',
+          ],
           globalSetup: ['test/servers.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -37,6 +42,16 @@ export default defineConfig({
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'openapi',
+          include: ['test/openapi/**/*.test.ts'],
+          globalSetup: ['test/conformance/installation.ts'],
+          // The first run installs what makes the clients.
+          testTimeout: 600_000,
           hookTimeout: 60_000,
         },
       },

@@ -33,7 +33,7 @@ export const Plan = z
     entitlements: Entitlements,
     subscription: Subscription.nullable().describe('Null on a plan without a subscription.'),
   })
-  .meta({ id: 'Plan', description: 'The plan of the organisation and what it grants.' })
+  .meta({ id: 'BillingPlan', description: 'The plan of the organisation and what it grants.' })
 
 export const Usage = z
   .strictObject({
