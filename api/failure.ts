@@ -5,6 +5,7 @@ import { isDatabaseAway } from '../core/db/failures.ts'
 import { Refusal, refuse, STATUS, type FieldFault } from '../core/errors.ts'
 import { encodeId, type Prefix } from '../core/ids.ts'
 import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../core/limits.ts'
+import { KeysBusy } from '../core/verify/keys.ts'
 import type { Deps } from './deps.ts'
 import { KIND_OF } from './fields.ts'
 import { showRateLimit, TooManyRequests } from './principal.ts'
@@ -40,7 +41,7 @@ export async function sendFailure(
   }
   const refused = answerOf(error)
   if (refused !== undefined) return await reply.code(refused.status).send(refused.body)
-  const isUnavailable = error instanceof Unavailable
+  const isUnavailable = error instanceof Unavailable || error instanceof KeysBusy
   const isAway = isUnavailable || isDatabaseAway(error)
   log.error({ err: error, requestId: request.id, url: request.url }, 'Cannot answer a request')
   if (isAway) void reply.header('retry-after', RETRY_AFTER_SECONDS)

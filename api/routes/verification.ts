@@ -156,7 +156,8 @@ export const VERIFICATION_ROUTES = [
       const slots = { current, members, previous: isOverlap ? previous : undefined }
       const compiled = compileVerifier(config, slots)
       const url = body.url ?? `${deps.ingestUrl}/${source.maskId}`
-      const verdict = await verifyWithKeys(compiled, requestOf(body, url), nowMs, deps.keys)
+      const keys = { store: deps.keys, holder: source.organisationId }
+      const verdict = await verifyWithKeys(compiled, requestOf(body, url), nowMs, keys)
       return {
         status: 200,
         body: {

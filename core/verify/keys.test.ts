@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { KeyStore, verifyWithKeys } from './keys.ts'
+import { KeysBusy, KeyStore, verifyWithKeys } from './keys.ts'
 import { VerifierInput } from './presets.ts'
 import type { SignedRequest, Verdict } from './request.ts'
 import { splitSecrets } from './secrets.ts'
@@ -28,6 +28,7 @@ let dispatcher: Agent
 let hits: string[]
 let reply: Reply
 let store: KeyStore
+let holder: string
 
 beforeAll(async () => {
   const cert = selfSigned(rsa, NOW_MS - DAY_MS, NOW_MS + DAY_MS)
@@ -56,6 +57,7 @@ beforeEach(() => {
       connect({ ...options, hostname: '127.0.0.1', port: String(port) }, callback),
   })
   store = new KeyStore(dispatcher)
+  holder = 'one'
   hits = []
   reply = () => ({ status: 404, text: '' })
 })
@@ -84,7 +86,7 @@ function judge(
     remoteIp: '',
     ...request,
   }
-  return verifyWithKeys(compiled, whole, nowMs, store)
+  return verifyWithKeys(compiled, whole, nowMs, { store, holder })
 }
 
 const VALID = { kind: 'valid', slot: null }
@@ -183,6 +185,32 @@ describe('a JWKS', () => {
     expect(verdict).toEqual(misconfigured('no answer within 2 s'))
   })
 
+  test('whose host cannot be connected to is given up within 2 s', async () => {
+    store = new KeyStore(new Agent({ connect: () => undefined }))
+    const late = sleep(3_000, 'late', { ref: false })
+    const verdict = await Promise.race([judge(config, tokenRequest('k1')), late])
+    expect(verdict).toEqual(misconfigured('no answer within 2 s'))
+  })
+
+  test('of one holder that hang do not keep another’s from coming, and their next ones are busy', async () => {
+    reply = (path) =>
+      path.includes('hangs')
+        ? 'hang'
+        : { text: JSON.stringify({ keys: [jwk(rsa.publicKey, 'k1')] }) }
+    const hanging = Array.from({ length: 20 }, async (_, n) => {
+      const url = `https://keys.test/hangs${n}`
+      return await judge({ ...config, keySource: { kind: 'jwks', url } }, tokenRequest('k1'))
+    })
+    const settled = Promise.allSettled(hanging)
+    await expect(judge(config, tokenRequest('k1'))).rejects.toBeInstanceOf(KeysBusy)
+    holder = 'another'
+    expect(await judge(config, tokenRequest('k1'))).toEqual(VALID)
+    const outcomes = (await settled).map(({ status }) => status)
+    expect(outcomes.filter((status) => status === 'rejected')).toHaveLength(4)
+    holder = 'one'
+    expect(await judge(config, tokenRequest('k1'))).toEqual(VALID)
+  })
+
   test('is not asked for by a request that fails before the signature', () => {
     expect(judge(config, { headers: {} })).toEqual(rejected('missing_signature_header'))
     expect(judge(config, { headers: { 'x-jwt': 'a.b.c' } })).toEqual(
@@ -193,7 +221,7 @@ describe('a JWKS', () => {
 })
 
 test('only https is fetched', async () => {
-  expect(await store.fetch({ kind: 'cert', url: 'http://keys.test/cert' }, NOW_MS)).toEqual({
+  expect(await store.fetch({ kind: 'cert', url: 'http://keys.test/cert' }, NOW_MS, 'one')).toEqual({
     kind: 'failed',
     why: 'Cannot get http://keys.test/cert: not https',
   })

@@ -29,7 +29,8 @@ const FAILURES_BEFORE_PAUSE = { jwks: 1, cert: 1, plaid: 20 } as const
 /** Senders choose certificate URLs and key ids, so neither memory nor fetches may grow with them. */
 const ENTRIES_MAX = 500
 const FAILURES_MAX = 500
-const FETCHES_AT_ONCE_MAX = 16
+const FETCHES_AT_ONCE_MAX = 128
+const FETCHES_AT_ONCE_OF_HOLDER_MAX = 16
 
 /** Verifiers that need more keys than this for one request do not exist: `all_of` has five members. */
 const KEYS_PER_REQUEST_MAX = 5
@@ -50,27 +51,41 @@ interface Failures {
   sinceMs: number
 }
 
-/** Verdict with keys fetched where they must be. A promise only then: everything else stays synchronous. */
+/** Every fetch that the holder, or all, may have under way is: the same request may be verified a moment later. */
+export class KeysBusy extends Error {
+  override readonly name = 'KeysBusy'
+}
+
+/** Where keys come from, and on whose account they are fetched. */
+export interface Keys {
+  store: KeyStore
+  holder: string
+}
+
+/**
+ * Verdict with keys fetched where they must be. A promise only then: everything else stays synchronous. Rejects with
+ * `KeysBusy` when a key cannot be fetched now.
+ */
 export function verifyWithKeys(
   compiled: CompiledVerifier,
   request: SignedRequest,
   nowMs: number,
-  store: KeyStore,
+  keys: Keys,
 ): Verdict | Promise<Verdict> {
-  const verdict = verify(compiled, request, nowMs, (wanted) => store.peek(wanted, nowMs))
+  const verdict = verify(compiled, request, nowMs, (wanted) => keys.store.peek(wanted, nowMs))
   return verdict.kind === 'needs_key'
-    ? verifyAfterFetch({ compiled, request, nowMs, store }, verdict.request)
+    ? verifyAfterFetch({ compiled, request, nowMs, keys }, verdict.request)
     : verdict
 }
 
 async function verifyAfterFetch(
-  on: { compiled: CompiledVerifier; request: SignedRequest; nowMs: number; store: KeyStore },
+  on: { compiled: CompiledVerifier; request: SignedRequest; nowMs: number; keys: Keys },
   first: KeyRequest,
 ): Promise<Verdict> {
   const answers = new Map<string, KeyAnswer>()
   let wanted = first
   for (let fetches = 0; fetches < KEYS_PER_REQUEST_MAX; fetches += 1) {
-    answers.set(askedFor(wanted), await on.store.fetch(wanted, on.nowMs))
+    answers.set(askedFor(wanted), await on.keys.store.fetch(wanted, on.nowMs, on.keys.holder))
     const verdict = verify(on.compiled, on.request, on.nowMs, (other) =>
       answers.get(askedFor(other)),
     )
@@ -89,6 +104,8 @@ export class KeyStore {
   readonly #entries = new Map<string, Entry>()
   readonly #failures = new Map<string, Failures>()
   readonly #underway = new Map<string, Promise<KeyAnswer>>()
+  /** How many of them each holder has. */
+  readonly #fetching = new Map<string, number>()
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher
@@ -105,21 +122,32 @@ export class KeyStore {
     return isPaused || (isFresh && isComplete) ? entry.answer : undefined
   }
 
-  /** Never throws. Joins a fetch of the same key that is under way. */
-  async fetch(wanted: KeyRequest, nowMs: number): Promise<KeyAnswer> {
+  /** Joins a fetch of the same key that is under way. Rejects with `KeysBusy` and nothing else. */
+  async fetch(wanted: KeyRequest, nowMs: number, holder: string): Promise<KeyAnswer> {
     const known = this.peek(wanted, nowMs)
     if (known !== undefined) return known
     const name = heldAs(wanted)
     const underway = this.#underway.get(name)
-    if (underway !== undefined) return underway
-    if (this.#underway.size >= FETCHES_AT_ONCE_MAX) {
-      return (
-        this.#entries.get(name)?.answer ?? { kind: 'failed', why: 'Too many keys are being got' }
-      )
+    if (underway !== undefined) return await underway
+    const held = this.#fetching.get(holder) ?? 0
+    if (this.#underway.size >= FETCHES_AT_ONCE_MAX || held >= FETCHES_AT_ONCE_OF_HOLDER_MAX) {
+      const kept = this.#entries.get(name)?.answer
+      if (kept === undefined) throw new KeysBusy('Too many keys are being fetched')
+      return kept
     }
-    const fetching = this.#fetch(wanted, nowMs).finally(() => this.#underway.delete(name))
+    this.#fetching.set(holder, held + 1)
+    const fetching = this.#fetch(wanted, nowMs).finally(() => {
+      this.#underway.delete(name)
+      this.#free(holder)
+    })
     this.#underway.set(name, fetching)
-    return fetching
+    return await fetching
+  }
+
+  #free(holder: string): void {
+    const held = (this.#fetching.get(holder) ?? 0) - 1
+    if (held > 0) this.#fetching.set(holder, held)
+    else this.#fetching.delete(holder)
   }
 
   #failuresOf(wanted: KeyRequest, nowMs: number): Failures {
@@ -131,7 +159,7 @@ export class KeyStore {
   async #fetch(wanted: KeyRequest, nowMs: number): Promise<KeyAnswer> {
     const name = heldAs(wanted)
     try {
-      const keys = await READ[wanted.kind](wanted, this.#dispatcher)
+      const keys = await inTime(READ[wanted.kind](wanted, this.#dispatcher))
       const answer = { kind: 'found', keys } as const
       this.#failures.delete(pausedAs(wanted))
       keep(this.#entries, name, { answer, fetchedAtMs: nowMs, triedAtMs: nowMs }, ENTRIES_MAX)
@@ -253,6 +281,19 @@ async function get(url: string, dispatcher: Dispatcher): Promise<string> {
   const { status, text } = await send(url, dispatcher)
   if (status !== 200) throw new Error(`status ${status}`)
   return text
+}
+
+/** A request that waits for its connection hears of no signal. */
+async function inTime<T>(reading: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer within 2 s')), FETCH_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([reading, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Follows no redirect: a host that was checked must not hand over to one that was not. */

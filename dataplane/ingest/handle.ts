@@ -7,7 +7,7 @@ import { HOPS_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { hasNul } from '../../core/match/payload.ts'
 import type { Admission } from '../../core/pacing/ingest-limit.ts'
-import { verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
+import { KeysBusy, verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
 import {
   rejected,
   type Rejection,
@@ -67,7 +67,7 @@ export async function handle(
     report(deps, { source, request, startedAt }, answer)
     return answer
   } catch (err) {
-    deps.log.warn({ err }, 'Cannot take a request')
+    if (!(err instanceof KeysBusy)) deps.log.warn({ err }, 'Cannot take a request')
     return closing(unavailable())
   }
 }
@@ -135,7 +135,8 @@ function verdictOf(
   const { overlap } = source
   const verifier =
     overlap !== undefined && isInOverlap(source, nowMs) ? overlap.verifier : source.verifier
-  return verifyWithKeys(verifier, signed, nowMs, deps.keys)
+  const keys = { store: deps.keys, holder: source.organisationId }
+  return verifyWithKeys(verifier, signed, nowMs, keys)
 }
 
 /** The 401 is the same and comes all the same, whether the request could be kept or not. */
