@@ -17,6 +17,7 @@ import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-c
 import { originForm } from '../core/http/target.ts'
 import { decodeId } from '../core/ids.ts'
 import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
+import { nowDoing } from '../core/loop/watch.ts'
 import { readBody, refuseUnstorable } from './body.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
@@ -103,6 +104,7 @@ function mount(
   route: Route,
 ): void {
   const accesses = new WeakMap<FastifyRequest, Access>()
+  const name = `${route.method} ${route.path}`
   app.route({
     method: route.method,
     url: `/v1${route.path}`,
@@ -113,10 +115,13 @@ function mount(
       const access = accesses.get(request)
       assert(access !== undefined)
       if (route.isSecret === true) void reply.header('cache-control', 'no-store')
+      nowDoing(name)
       const act = async (): Promise<Answer> =>
         await route.handle({ deps, streams, ...access, ...readInput(route, request, access) })
       const repeatable = route.method === 'POST' ? readRepeatable(access, request) : undefined
       const answer = await (repeatable === undefined ? act() : answerOnce(deps, repeatable, act))
+      // The answer is written out before another part begins.
+      nowDoing(name)
       if (route.contentType !== undefined) {
         void reply.type(route.contentType)
         // A stream has no last word for a client that closed its sending side: it is gone.

@@ -10,6 +10,7 @@ import { warmUp } from '../core/db/warm-up.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
+import { watchLoop } from '../core/loop/watch.ts'
 import { openOps } from '../core/ops.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
@@ -30,6 +31,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 const log = openLog(config.LOG_LEVEL, 'api')
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
+using _watch = watchLoop({ registry, log })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
 const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }

@@ -35,6 +35,9 @@ export const READS_POOL = 4
 export const READS_PER_ORGANISATION = 2
 export const READS_WAITING_MAX = 20
 
+/** An event loop that stands still for longer is counted and logged; no input may hold one for half of it. Ours. */
+export const LOOP_STALL_MS = 100
+
 /** Faults that a refusal names, and characters of a path or a message in it. Ours. */
 export const FAULTS_MAX = 20
 export const FAULT_LENGTH_MAX = 255

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Logger } from '../core/log.ts'
+import { nowDoing } from '../core/loop/watch.ts'
 
 /**
  * Runs `task` again and again, `intervalMs` after it ended, until aborted. A failure is logged and the next run is the
@@ -13,6 +14,7 @@ export async function every(
 ): Promise<void> {
   while (!options.signal.aborted) {
     try {
+      nowDoing(options.name)
       await task()
     } catch (err) {
       options.log.warn({ err, task: options.name }, 'A periodic task failed')

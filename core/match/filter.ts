@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { FILTER_BYTES_MAX, MATCH_STEPS_MAX } from '../limits.ts'
+import { nowDoing } from '../loop/watch.ts'
 import type { Budget, Check } from './check.ts'
 import { compileCondition, type ConditionFault, isStorable } from './condition.ts'
 import { objectOf } from './payload.ts'
@@ -98,6 +99,7 @@ const StoredFilter = z.object({
  * have refused holds for nothing.
  */
 export function compileFilter(filter: Filter): CompiledFilter {
+  nowDoing('compiling a filter')
   return {
     eventTypes: filter.eventTypes === undefined ? undefined : compileEventTypes(filter.eventTypes),
     headers: compilePart('headers', filter.headers),
@@ -117,6 +119,7 @@ export function matchFilter(filter: CompiledFilter, event: Matchable): Match {
  * all where they are cheap.
  */
 export function matchFilters(filters: readonly CompiledFilter[], event: Matchable): Match[] {
+  nowDoing('matching filters')
   const matcher = new Matcher(event, MATCH_STEPS_MAX)
   const share = Math.trunc(MATCH_STEPS_MAX / filters.length)
   const spent: number[] = []

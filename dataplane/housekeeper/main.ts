@@ -8,6 +8,7 @@ import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { ping } from '../../core/db/ping.ts'
 import { openLog } from '../../core/log.ts'
+import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
@@ -23,6 +24,7 @@ const log = openLog(config.LOG_LEVEL, 'housekeeper')
 const clock = openClock(config.TEST_CLOCK_FILE)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
+using _watch = watchLoop({ registry, log })
 
 const pool = openPool({
   url: config.DATABASE_URL,

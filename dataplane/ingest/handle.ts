@@ -5,6 +5,7 @@ import { HOPS_HEADER, hopsOf } from '../../core/delivery/hops.ts'
 import { encodeId } from '../../core/ids.ts'
 import { HOPS_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
+import { nowDoing } from '../../core/loop/watch.ts'
 import { hasNul } from '../../core/match/payload.ts'
 import type { Admission } from '../../core/pacing/ingest-limit.ts'
 import { KeysBusy, verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
@@ -110,9 +111,11 @@ async function verified(
 ): Promise<Answer> {
   const { source, request } = passing
   const startedAt = performance.now()
+  nowDoing('verifying a request', startedAt)
   const judged = verdictOf(deps, source, signed)
   const verdict = judged instanceof Promise ? await judged : judged
   const verifiedAt = performance.now()
+  nowDoing('reading and matching an event', verifiedAt)
   const received: Received = { source, request, body: signed.body, startedAt, verifiedAt }
   if (verdict.kind !== 'valid') {
     const rejection = verdict.kind === 'rejected' ? verdict : rejected('verifier_misconfigured')

@@ -8,6 +8,7 @@ import { openDb, openPool } from '../../core/db/db.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
+import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
@@ -25,6 +26,7 @@ const clock = openClock(config.TEST_CLOCK_FILE)
 const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
+using _watch = watchLoop({ registry, log })
 
 const pool = openPool({
   url: config.DATABASE_URL,

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 
 import type { AttemptErrorCode } from '../../core/delivery/attempt-error.ts'
 import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
+import { nowDoing } from '../../core/loop/watch.ts'
 import type { ConnectPhases, Connection, Connections } from './connections.ts'
 import { errorCodeOf } from './error-codes.ts'
 
@@ -97,6 +98,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   start(): void {
+    nowDoing('starting an attempt', this.#startedAt)
     const { origin, path, method, headers, body } = this.#request
     this.#connection.client.dispatch({ origin, path, method, headers, body }, this)
   }

@@ -8,6 +8,7 @@ import { openDb, openPool } from '../../core/db/db.ts'
 import { ping } from '../../core/db/ping.ts'
 import { compileCidrs, isReachable } from '../../core/egress/address.ts'
 import { openLog } from '../../core/log.ts'
+import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
@@ -26,6 +27,7 @@ const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
 const allowed = compileCidrs(config.DELIVERY_ALLOW_CIDRS ?? [])
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
+using _watch = watchLoop({ registry, log })
 
 const pool = openPool({
   url: config.DATABASE_URL,
