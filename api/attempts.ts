@@ -6,6 +6,7 @@ import type { Delivery } from '../core/db/deliveries/deliveries.ts'
 import { eventHeads } from '../core/db/events/events.ts'
 import { deliveryHeaders, MASKED_VALUE } from '../core/delivery/headers.ts'
 import { encodeId } from '../core/ids.ts'
+import { decodeText } from '../core/request/text.ts'
 import type { Deps } from './deps.ts'
 import { Pairs, viewAttempt, type Attempt } from './shapes/attempt.ts'
 
@@ -66,7 +67,7 @@ function headersOf(
   const flat = deliveryHeaders(received, facts, ownHeaders(attempt))
   return Array.from({ length: flat.length / 2 }, (_, n) => [
     flat[2 * n] ?? '',
-    flat[2 * n + 1] ?? '',
+    decodeText(flat[2 * n + 1] ?? ''),
   ])
 }
 

@@ -1,5 +1,6 @@
 import { refuseField } from '../core/errors.ts'
 import { API_BODY_VALUES_MAX } from '../core/limits.ts'
+import { parseExactJson } from '../core/request/json.ts'
 
 /** Far deeper than any member of ours; a document that is nested for its own sake stops here. */
 const DEPTH_MAX = 64
@@ -65,7 +66,7 @@ function pathOf({ key, inside }: Place): string {
 
 /** Throws for what is no JSON in UTF-8. */
 export function parseJson(bytes: Buffer): unknown {
-  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  return parseExactJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
 }
 
 function parse(bytes: Buffer): unknown {

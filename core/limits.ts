@@ -90,6 +90,12 @@ export const CONNECTIONS_PER_SOURCE = 500
 /** What matching one event with all filters of its source may take, in steps of some 50 ns. Ours. */
 export const MATCH_STEPS_MAX = 500_000
 
+/** Of a form: no provider comes near, and sorting them must stay cheap. Ours. */
+export const FORM_FIELDS_MAX = 5_000
+
+/** Of JSON whose numbers are kept as they were sent: JSON.stringify must be able to write it again. Ours. */
+export const JSON_DEPTH_MAX = 1_000
+
 /** (decisions: Resources, Destination) */
 export const DELIVERY_TIMEOUT_MS_DEFAULT = 15_000
 export const DELIVERY_TIMEOUT_MS_MIN = 1_000

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { findEvent } from '../../core/db/events/events.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { compileFilter, Filter, matchFilter, type Matchable } from '../../core/match/filter.ts'
-import { lowerHeaders, matchableOf } from '../../core/match/matchable.ts'
+import { matchableOf, storedRequest } from '../../core/match/matchable.ts'
+import { joinHeaders } from '../../core/request/headers.ts'
 import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../failure.ts'
 import { IdInput } from '../fields.ts'
@@ -89,13 +90,14 @@ export const FILTER_ROUTES = [
 
 async function eventOf(deps: Deps, reach: Reach, id: string): Promise<Matchable> {
   const event = (await findEvent(deps.db, reach, id)) ?? refuseMissing('evt', id)
-  return matchableOf({ ...event, headers: Pairs.parse(JSON.parse(event.headers)) })
+  const request = storedRequest({ ...event, headers: Pairs.parse(JSON.parse(event.headers)) })
+  return matchableOf(request, event.eventType)
 }
 
 function sampleOf(sample: z.output<typeof Sample>): Matchable {
   return {
     eventType: sample.eventType ?? null,
-    headers: lowerHeaders(Object.entries(sample.headers ?? {})),
+    headers: joinHeaders(Object.entries(sample.headers ?? {})),
     query: Object.entries(sample.query ?? {}),
     payload: () => sample.body ?? null,
   }

@@ -2,7 +2,8 @@ import { z } from 'zod'
 
 import { findSource } from '../../core/db/configuration/sources.ts'
 import { refuse } from '../../core/errors.ts'
-import { lowerHeaders } from '../../core/match/matchable.ts'
+import { joinHeaders } from '../../core/request/headers.ts'
+import { toBinary } from '../../core/request/text.ts'
 import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
 import { VerifierConfig } from '../../core/verify/config.ts'
 import { verifyWithKeys } from '../../core/verify/keys.ts'
@@ -175,14 +176,15 @@ export const VERIFICATION_ROUTES = [
 function requestOf(body: z.output<typeof TestSignature>, text: string): SignedRequest {
   const url = new URL(text)
   const pairs = Object.entries(body.headers).flatMap(([name, value]) =>
-    [value].flat().map((one): [string, string] => [name, one]),
+    [value].flat().map((one): [string, string] => [name, toBinary(one)]),
   )
   return {
     method: body.method,
     url: text,
     path: url.pathname,
     query: url.search.slice(1),
-    headers: lowerHeaders(pairs),
+    headers: joinHeaders(pairs),
+    rawHeaders: pairs,
     body:
       body.bodyBase64 === undefined
         ? Buffer.from(body.body ?? '')

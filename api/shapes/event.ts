@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events/events.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
-import { parsePayload, parseQuery } from '../../core/match/payload.ts'
+import { storedRequest } from '../../core/match/matchable.ts'
+import { decodeText } from '../../core/request/text.ts'
 import { Id, Timestamp } from '../fields.ts'
 import { Pairs } from './attempt.ts'
 import { Delivery } from './delivery.ts'
@@ -54,7 +55,9 @@ export const EventSummary = z
 export const Event = EventSummary.extend({
   headers: Pairs.describe('Its headers as they came, with secrets masked.'),
   query: Pairs.describe('Its query parameters as they came, with secrets masked.'),
-  payload: z.unknown().describe('Its body, parsed: JSON or a form; null when it is neither.'),
+  payload: z
+    .unknown()
+    .describe('Its body, parsed: JSON, with its numbers as they were sent, or a form; else null.'),
   raw: z.string().describe('Its body as text.'),
   rawBase64: z.string().describe('Its body byte for byte, in base64.'),
   deliveries: z.array(Delivery).describe('Its newest deliveries, at most 100.'),
@@ -84,11 +87,13 @@ export function viewEvent(
   row: Row,
   deliveries: z.output<typeof Delivery>[],
 ): z.output<typeof Event> {
+  const headers = Pairs.parse(JSON.parse(row.headers))
+  const request = storedRequest({ ...row, headers })
   return {
     ...viewEventSummary(row),
-    headers: Pairs.parse(JSON.parse(row.headers)),
-    query: parseQuery(row.query),
-    payload: parsePayload(row.contentType, row.raw),
+    headers: headers.map(([name, value]) => [name, decodeText(value)]),
+    query: request.query.map(([name, value]) => [name, value]),
+    payload: request.payload(),
     raw: row.raw.toString('utf8'),
     rawBase64: row.raw.toString('base64'),
     deliveries,

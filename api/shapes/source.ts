@@ -75,11 +75,15 @@ export const Source = z
       .nullable()
       .describe('The last characters of the secret; null without one.'),
     secretRotation: Rotation.nullable().describe('Null when none is under way.'),
-    bodyAuthenticated: z.boolean().describe('The verifier covers the body: it cannot be forged.'),
+    bodyAuthenticated: z
+      .boolean()
+      .describe('The verifier covers all of the body: none of it can be forged.'),
     eventTypeField: z.string().nullable().describe('The selector of the event’s type, or null.'),
     idempotencyKeys: z
       .array(z.string())
-      .describe('Selectors of what makes an event the same as an earlier one.'),
+      .describe(
+        'Selectors of what makes an event the same as an earlier one. A blank value is none.',
+      ),
     allowedMethods: z.array(Method).describe('The methods that it takes.'),
     maxPayloadSizeKb: z.int().describe('The largest body, in units of 1,024 bytes.'),
     ingestResponse: IngestResponse,

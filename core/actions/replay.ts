@@ -13,7 +13,7 @@ import { RetryPolicy } from '../delivery/retry.ts'
 import { newId, timeOfId } from '../ids.ts'
 import { giveWay } from '../loop/turn.ts'
 import { compileFilter, matchFilters, storedFilter, type CompiledFilter } from '../match/filter.ts'
-import { matchableOf } from '../match/matchable.ts'
+import { matchableOf, storedRequest } from '../match/matchable.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
 import { hardCapOf, type Standing } from '../plans/standing.ts'
 import { partitionOf } from '../stream/subjects.ts'
@@ -83,7 +83,7 @@ export function deliveriesFor(
   { plan, now }: { plan: Entitlements; now: Date },
 ): ReplayDelivery[] {
   const headers = Headers.parse(JSON.parse(event.headers))
-  const matchable = matchableOf({ ...event, headers })
+  const matchable = matchableOf(storedRequest({ ...event, headers }), event.eventType)
   const open = ways.get(event.sourceId) ?? []
   const filters = open.flatMap(({ filter }) => filter ?? [])
   const matches = filters.length === 0 ? [] : matchFilters(filters, matchable)

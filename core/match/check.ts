@@ -1,4 +1,6 @@
 import { FILTER_DEPTH_MAX } from '../limits.ts'
+import { compareDecimals } from '../request/decimal.ts'
+import { ExactNumber } from '../request/json.ts'
 
 /** A compiled condition: the path of the first thing that failed, or undefined when the value matches. */
 export type Check = (value: unknown, budget: Budget) => string | undefined
@@ -20,12 +22,28 @@ const CHARACTERS_PER_STEP = 64
 /** A search for one text in another takes the product of their lengths, where that repeats itself; a short one as below. */
 const COMPARISONS_PER_STEP = 256
 const SEARCHED_LENGTH_MIN = 32
+/** Of a number that is compared digit by digit. */
+const DIGITS_PER_STEP = 16
 /** Listing the members of an object of very many takes about 200 ns for each. */
 const STEPS_PER_MEMBER = 4
 const MEMBERS_COUNTED_ANEW = 32
 
 export function isScalar(value: unknown): value is Scalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+/** Numbers by their exact value: `1.0` is 1, and an integer past 2^53 is none of its neighbours. */
+export function isSameScalar(value: unknown, operand: Scalar, budget: Budget): boolean {
+  if (value instanceof ExactNumber) {
+    return typeof operand === 'number' && compareNumber(value, operand, budget) === 0
+  }
+  return value === operand
+}
+
+/** Negative, zero or positive, as the number compares with the operand. */
+export function compareNumber(value: ExactNumber, operand: number, budget: Budget): number {
+  budget.left -= Math.ceil(value.text.length / DIGITS_PER_STEP)
+  return budget.left < 0 ? Number.NaN : compareDecimals(value.text, String(operand))
 }
 
 /** The value is the operand, or is an array that holds it. */
@@ -126,9 +144,11 @@ type Equal = (value: unknown, budget: Budget) => boolean
 /** Deep and strict; the order of members does not count. Goes only as deep as the operand, which is limited. */
 function compileEqual(operand: unknown): Equal {
   if (typeof operand === 'string') return equalText(operand)
-  if (typeof operand !== 'object' || operand === null) return (value) => value === operand
+  if (isScalar(operand)) return (value, budget) => isSameScalar(value, operand, budget)
   if (Array.isArray(operand)) return equalArray(operand.map(compileEqual))
-  return equalObject(Object.entries(operand).map(([key, item]) => [key, compileEqual(item)]))
+  return equalObject(
+    Object.entries(Object(operand)).map(([key, item]) => [key, compileEqual(item)]),
+  )
 }
 
 function equalText(operand: string): Equal {
@@ -148,7 +168,8 @@ function equalArray(items: readonly Equal[]): Equal {
 
 function equalObject(members: readonly (readonly [key: string, isEqual: Equal])[]): Equal {
   return (value, budget) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    if (typeof value !== 'object' || value === null) return false
+    if (Array.isArray(value) || value instanceof ExactNumber) return false
     const isSame = ([key, isEqual]: readonly [string, Equal]): boolean =>
       --budget.left >= 0 && Object.hasOwn(value, key) && isEqual(Reflect.get(value, key), budget)
     return members.every(isSame) && members.length === countMembers(value, budget)

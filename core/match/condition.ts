@@ -1,13 +1,17 @@
 import { FILTER_DEPTH_MAX } from '../limits.ts'
+import { ExactNumber } from '../request/json.ts'
 import {
+  type Budget,
   chargeText,
   type Check,
+  compareNumber,
   containing,
   equalTo,
   every,
   existing,
   existingAndNot,
   hasElement,
+  isSameScalar,
   isScalar,
   onElements,
 } from './check.ts'
@@ -52,7 +56,9 @@ interface Operator {
 
 /** Compiles what is valid and adds the rest to `place.faults`, where it holds for nothing. */
 export function compileCondition(source: unknown, place: Place): Check {
-  if (typeof source !== 'object' || source === null) return compileOperand(source, place, equalTo)
+  if (typeof source !== 'object' || source === null || source instanceof ExactNumber) {
+    return compileOperand(source, place, equalTo)
+  }
   if (place.depth > FILTER_DEPTH_MAX) return rejectDepth(place)
   return Array.isArray(source) ? compileArray(source, place) : compileObject(source, place)
 }
@@ -100,10 +106,10 @@ function memberOf(value: unknown, key: string): unknown {
 const OPERATORS: ReadonlyMap<string, (operand: unknown, place: Place) => Operator> = new Map([
   ['$eq', (operand, at) => seesArray(compileOperand(operand, at, equalTo), isScalar(operand))],
   ['$neq', (operand, at) => negated(compileOperand(operand, at, equalTo), at)],
-  ['$gt', (operand, at) => compileOrder(operand, at, (a, b) => a > b)],
-  ['$gte', (operand, at) => compileOrder(operand, at, (a, b) => a >= b)],
-  ['$lt', (operand, at) => compileOrder(operand, at, (a, b) => a < b)],
-  ['$lte', (operand, at) => compileOrder(operand, at, (a, b) => a <= b)],
+  ['$gt', (operand, at) => compileOrder(operand, at, (order) => order > 0)],
+  ['$gte', (operand, at) => compileOrder(operand, at, (order) => order >= 0)],
+  ['$lt', (operand, at) => compileOrder(operand, at, (order) => order < 0)],
+  ['$lte', (operand, at) => compileOrder(operand, at, (order) => order <= 0)],
   ['$in', (operand, at) => seesArray(compileIn(operand, at), Array.isArray(operand))],
   ['$nin', (operand, at) => negated(compileIn(operand, at), at)],
   ['$startsWith', (operand, at) => compileText(operand, at, (text, part) => text.startsWith(part))],
@@ -116,6 +122,9 @@ const OPERATORS: ReadonlyMap<string, (operand: unknown, place: Place) => Operato
 
 function compileOperator(name: string, operand: unknown, place: Place): Operator {
   const compile = OPERATORS.get(name)
+  if (compile !== undefined && operand instanceof ExactNumber) {
+    return seesArray(reject(place, INEXACT))
+  }
   if (compile !== undefined) return compile(operand, place)
   return seesArray(
     reject(place, `is an unknown operator; known are ${[...OPERATORS.keys()].join(' ')}`),
@@ -131,31 +140,45 @@ function negated(check: Check, place: Place): Operator {
   return seesArray(existingAndNot(check, pathOf(place)))
 }
 
-type Ordered = (a: string | number, b: string | number) => boolean
+/** `order` is negative, zero or positive, as the value compares with the operand. */
+type Holds = (order: number) => boolean
 
-function compileOrder(operand: unknown, place: Place, holds: Ordered): Operator {
+function compileOrder(operand: unknown, place: Place, holds: Holds): Operator {
   if (typeof operand !== 'number' && typeof operand !== 'string') {
     return seesArray(reject(place, 'must be a number or a text'))
   }
   const path = pathOf(place)
-  const check: Check = (value, budget) => {
-    if (typeof value !== 'number' && typeof value !== 'string') return path
-    if (typeof value !== typeof operand) return path
-    if (typeof operand === 'string') chargeText(budget, operand.length)
-    return holds(value, operand) ? undefined : path
-  }
+  const check: Check = (value, budget) =>
+    holds(orderOf(value, operand, budget)) ? undefined : path
   return { check: compileOperand(operand, place, () => check), isWhole: false }
+}
+
+/** Not a number where the two cannot be compared: that is neither more nor less. */
+function orderOf(value: unknown, operand: string | number, budget: Budget): number {
+  if (typeof operand === 'number' && value instanceof ExactNumber) {
+    return compareNumber(value, operand, budget)
+  }
+  const areAlike =
+    (typeof value === 'number' || typeof value === 'string') && typeof value === typeof operand
+  if (!areAlike) return Number.NaN
+  if (typeof operand === 'string') chargeText(budget, operand.length)
+  return value === operand ? 0 : value < operand ? -1 : 1
 }
 
 function compileIn(operand: unknown, place: Place): Check {
   if (isScalar(operand)) return compileOperand(operand, place, containing)
   const path = pathOf(place)
-  if (!Array.isArray(operand) || !operand.every(isScalar)) {
+  const items: unknown[] = Array.isArray(operand) ? operand : [undefined]
+  if (!items.every((item) => isScalar(item) || item instanceof ExactNumber)) {
     return reject(place, 'must be a text, number, boolean or null, or an array of these')
   }
-  const accepted = new Set<unknown>(operand)
-  const lengthMax = operand.reduce<number>(longerOf, 0)
+  const scalars = items.filter(isScalar)
+  const accepted = new Set<unknown>(scalars)
+  const lengthMax = scalars.reduce<number>(longerOf, 0)
   const check: Check = (value, budget) => {
+    if (value instanceof ExactNumber) {
+      return scalars.some((item) => isSameScalar(value, item, budget)) ? undefined : path
+    }
     // A text is hashed to be looked up, however long it is.
     if (typeof value === 'string') {
       if (value.length > lengthMax) return path
@@ -227,19 +250,22 @@ function compileOperand<T>(
   place: Place,
   compile: (operand: T, path: string) => Check,
 ): Check {
-  const fault = faultOf(operand, place.depth)
-  return fault === undefined ? compile(operand, pathOf(place)) : reject(place, fault)
+  return rejectData(operand, place) ?? compile(operand, pathOf(place))
 }
 
-function faultOf(data: unknown, depth: number): string | undefined {
-  if (typeof data === 'string') {
-    return isStorable(data) ? undefined : 'holds U+0000 or half a surrogate pair'
+const INEXACT = 'is a number that cannot be kept exactly'
+
+/** Rejects the first thing in data that cannot be kept, where it stands; undefined when all can. */
+function rejectData(data: unknown, place: Place): Check | undefined {
+  if (data instanceof ExactNumber) return reject(place, INEXACT)
+  if (typeof data === 'string' && !isStorable(data)) {
+    return reject(place, 'holds U+0000 or half a surrogate pair')
   }
   if (typeof data !== 'object' || data === null) return undefined
-  if (depth > FILTER_DEPTH_MAX) return `is deeper than ${FILTER_DEPTH_MAX} levels`
+  if (place.depth > FILTER_DEPTH_MAX) return rejectDepth(place)
   for (const [key, value] of Object.entries(data)) {
-    const fault = faultOf(key, depth) ?? faultOf(value, depth + 1)
-    if (fault !== undefined) return fault
+    const rejected = rejectData(key, place) ?? rejectData(value, inside(place, key))
+    if (rejected !== undefined) return rejected
   }
   return undefined
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
+import { parseExactJson, parseJson } from '../request/json.ts'
 import { compileFilter, Filter, type Matchable, matchFilter, matchFilters } from './filter.ts'
 
 const EVENT: Matchable = {
@@ -461,4 +462,100 @@ test('every JSON value equals itself and no value beside it', () => {
       expect(matchesBody({ $eq: { value } }, { value, more: 1 })).toBe(false)
     }),
   )
+})
+
+/** A body as it is sent, and a filter as the API reads it. */
+function matchesText(filter: string, payload: string): boolean {
+  const parsed = Filter.parse(parseExactJson(`{"body":{"a":${filter}}}`))
+  return matchFilter(compileFilter(parsed), {
+    ...EVENT,
+    payload: () => parseJson(`{"a":${payload}}`),
+  }).matched
+}
+
+test.for<[filter: string, payload: string, matched: boolean]>([
+  ['9007199254740992', '9007199254740992', true],
+  ['9007199254740992', '9007199254740993', false],
+  ['{"$eq":9007199254740992}', '9007199254740993', false],
+  ['{"$neq":9007199254740992}', '9007199254740993', true],
+  ['{"$in":[1,9007199254740992]}', '9007199254740993', false],
+  ['{"$nin":[1,9007199254740992]}', '9007199254740993', true],
+  ['{"$gt":9007199254740992}', '9007199254740993', true],
+  ['{"$gte":9007199254740994}', '9007199254740993', false],
+  ['{"$lt":9007199254740994}', '9007199254740993', true],
+  ['{"$lte":9007199254740992}', '9007199254740993', false],
+  ['{"$lt":-9007199254740992}', '-9007199254740993', true],
+  ['{"$in":9007199254740992}', '[9007199254740993]', false],
+  ['9007199254740992', '[1,9007199254740993]', false],
+  ['[9007199254740992]', '[9007199254740993]', false],
+  ['{"$eq":[1,9007199254740992]}', '[1,9007199254740993]', false],
+  ['{"$eq":{"b":9007199254740992}}', '{"b":9007199254740993}', false],
+  ['{"b":9007199254740992}', '{"b":9007199254740993}', false],
+  ['{"$not":9007199254740992}', '9007199254740993', true],
+  ['1', '1.0', true],
+  ['1.0', '1', true],
+  ['100', '1e2', true],
+  ['1e2', '100.00', true],
+  ['{"$in":[1]}', '1.0', true],
+  ['{"$eq":{"b":[1]}}', '{"b":[1.00]}', true],
+  ['0', '-0', true],
+  ['-0', '0', true],
+  ['0.1', '0.1', true],
+  ['0.10', '0.100', true],
+  ['0.1', '0.1000000000000000055511151231257827', false],
+  ['{"$gt":1e308}', '1e400', true],
+  ['{"$lt":0}', '-1e400', true],
+  ['{"$gt":0}', '1e-400', true],
+  ['0', '1e-400', false],
+  ['"1.0"', '1.0', false],
+  ['{"$gt":"0"}', '1.0', false],
+  ['{"$startsWith":"1"}', '1.0', false],
+  ['{"text":"1.0"}', '1.0', false],
+  ['{"$eq":{}}', '1.0', false],
+  ['{"$exist":true}', '1e400', true],
+  ['true', '1.0', false],
+])('a filter on %s meets the number in %s: %s', ([filter, payload, matched]) => {
+  expect(matchesText(filter, payload)).toBe(matched)
+})
+
+test('numbers compare as the decimals that were written, however many digits they have', () => {
+  const integer = fc.bigInt({ min: -(2n ** 66n), max: 2n ** 66n })
+  const near = fc.tuple(integer, fc.bigInt({ min: -3n, max: 3n }))
+  fc.assert(
+    fc.property(near, ([from, step]) => {
+      // What a filter may hold: a number that a double writes as it was written.
+      const operand =
+        BigInt(String(Number(from)).replace(/e.*/, '')) === from ? from : from % 2n ** 53n
+      const value = operand + step
+      expect(matchesText(String(operand), String(value))).toBe(step === 0n)
+      expect(matchesText(`{"$gt":${operand}}`, String(value))).toBe(step > 0n)
+      expect(matchesText(`{"$lte":${operand}}`, String(value))).toBe(step <= 0n)
+    }),
+  )
+})
+
+test.for<[body: string, path: string]>([
+  ['{"a":7100000000000000123}', 'body.a'],
+  ['{"a":{"$eq":7100000000000000123}}', 'body.a.$eq'],
+  ['{"a":{"$gt":1e400}}', 'body.a.$gt'],
+  ['{"a":{"$in":[1,7100000000000000123]}}', 'body.a.$in.1'],
+  ['{"a":[7100000000000000123]}', 'body.a.0'],
+  ['{"a":{"$eq":{"b":[0.1000000000000000055511151231257827]}}}', 'body.a.$eq.b.0'],
+  ['{"$or":[{"a":12345678901234567891}]}', 'body.$or.0.a'],
+  ['{"a":{"$not":12345678901234567891}}', 'body.a.$not'],
+  ['12345678901234567891', 'body'],
+])('a filter of %s is refused where its number stands', ([body, path]) => {
+  const result = Filter.safeParse(parseExactJson(`{"body":${body}}`))
+  expect(result.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path])
+  expect(result.error?.issues[0]?.message).toBe(`${path} is a number that cannot be kept exactly`)
+})
+
+test('a number of a million digits costs its steps', () => {
+  const long = '1'.repeat(1_000_000)
+  const filter = {
+    $or: Array.from({ length: 200 }, () => ({ $gt: 1 })).map((each) => ({ $not: each })),
+  }
+  const startedAt = performance.now()
+  expect(matchesText(JSON.stringify(filter), long)).toBe(false)
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
 })

@@ -2,9 +2,9 @@ import { z } from 'zod'
 
 import { FILTER_BYTES_MAX, MATCH_STEPS_MAX } from '../limits.ts'
 import { nowDoing } from '../loop/watch.ts'
+import { objectOf } from '../request/form.ts'
 import type { Budget, Check } from './check.ts'
 import { compileCondition, type ConditionFault, isStorable } from './condition.ts'
-import { objectOf } from './payload.ts'
 
 /** What filters look at. `payload` is called at most once, and only by a filter with a `body`. */
 export interface Matchable {

@@ -2,12 +2,16 @@ import { hash } from 'node:crypto'
 
 import { z } from 'zod'
 
+import { ExactNumber } from '../request/json.ts'
+
 /** What a selector reads. `payload` is called by `body` selectors only, so that no other body is parsed. */
 export interface Selectable {
-  /** Names in lower case. */
-  headers: Readonly<Record<string, string | undefined>>
+  /** The name in lower case. */
+  header: (name: string) => string | undefined
   query: readonly (readonly [name: string, value: string])[]
   payload: () => unknown
+  /** Whether other bytes could not have read as the same text. */
+  isExact: (text: string) => boolean
 }
 
 export type CompiledSelector =
@@ -37,12 +41,20 @@ export function compileSelector(text: string): CompiledSelector {
   return compiled
 }
 
-/** The selected value as text; undefined when it is missing, null, an object or an array. */
+/** The selected value as text; undefined when it is missing, null, blank, an object or an array. */
 export function readSelector(selector: CompiledSelector, from: Selectable): string | undefined {
-  if (selector.part === 'body') return textOf(valueAt(from.payload(), selector.path))
-  const { name } = selector
-  if (selector.part === 'query') return from.query.find(([given]) => given === name)?.[1]
-  return Object.hasOwn(from.headers, name) ? from.headers[name] : undefined
+  const [text] = valuesOf(selector, from)
+  return text === undefined || text.trim() === '' ? undefined : text
+}
+
+/**
+ * The same, to tell one event from another: undefined also for a parameter that the query has twice, and for a text
+ * that parsing may have made the same as another one. Losing an event is worse than storing it twice.
+ */
+export function readKey(selector: CompiledSelector, from: Selectable): string | undefined {
+  if (valuesOf(selector, from).length > 1) return undefined
+  const text = readSelector(selector, from)
+  return text === undefined || !from.isExact(text) ? undefined : text
 }
 
 /**
@@ -88,6 +100,13 @@ function parse(text: string): CompiledSelector | undefined {
   }
 }
 
+function valuesOf(selector: CompiledSelector, from: Selectable): (string | undefined)[] {
+  if (selector.part === 'body') return [textOf(valueAt(from.payload(), selector.path))]
+  const { name } = selector
+  if (selector.part === 'header') return [from.header(name)]
+  return from.query.flatMap(([given, value]) => (given === name ? [value] : []))
+}
+
 function valueAt(payload: unknown, path: readonly (string | number)[]): unknown {
   let value = payload
   for (const step of path) {
@@ -103,8 +122,7 @@ function valueAt(payload: unknown, path: readonly (string | number)[]): unknown 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean') return String(value)
-  if (typeof value !== 'number') return undefined
-  // Past 2^53 parsing has already lost digits: two ids would read as one, and an event would be lost as a
-  // duplicate that it is not.
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
+  // As it was sent: past 2^53 two ids are one number, and an event would be lost as a duplicate that it is not.
+  if (value instanceof ExactNumber) return value.text
+  return typeof value === 'number' ? String(value) : undefined
 }

@@ -4,7 +4,7 @@ import type { ConfigOf } from './config.ts'
 import { decodedSlots, decodeExact, sameBytes } from './encoding.ts'
 import { type Check, rejected, type Slot, VALID } from './request.ts'
 import type { SecretSlots } from './secrets.ts'
-import { jsonOf, scalarText, viewOf, walk } from './view.ts'
+import { documentOf, isSingle, scalarText, viewOf, walk } from './view.ts'
 
 const MAC_BYTES = 32
 
@@ -20,6 +20,10 @@ const SIGNED_FIELDS: readonly (readonly string[])[] = [
   ['success'],
 ]
 
+const ITEM = ['notificationItems', '*', 'NotificationRequestItem']
+const SIGNATURE = ['additionalData', 'hmacSignature']
+const READ_FIELDS = [...SIGNED_FIELDS, SIGNATURE]
+
 /** Each notification of a batch carries its own signature, and each must hold: one good item vouches for no other. */
 export function compileAdyen(_config: ConfigOf<'adyen'>, slots: SecretSlots): Check {
   const keys = decodedSlots(slots, 'hex').map(([slot, secret]): [Slot, KeyObject] => [
@@ -27,11 +31,15 @@ export function compileAdyen(_config: ConfigOf<'adyen'>, slots: SecretSlots): Ch
     createSecretKey(secret),
   ])
   return (request) => {
-    const items = walk(jsonOf(viewOf(request)), ['notificationItems'])
+    const document = documentOf(viewOf(request))
+    const items = walk(document?.value, ['notificationItems'])
     if (!Array.isArray(items) || items.length === 0) return rejected('missing_signature_header')
     const notifications = items.map((item) => walk(item, ['NotificationRequestItem']))
     const signatures = notifications.map(signatureText)
     if (signatures.includes('')) return rejected('missing_signature_header')
+    if (!READ_FIELDS.every((path) => isSingle(document, [...ITEM, ...path]))) {
+      return rejected('malformed_signature_header')
+    }
     const decoded = signatures.map((text) => decodeExact(text, 'base64'))
     if (decoded.some((bytes) => bytes?.length !== MAC_BYTES)) {
       return rejected('malformed_signature_header')
@@ -47,7 +55,7 @@ export function compileAdyen(_config: ConfigOf<'adyen'>, slots: SecretSlots): Ch
 }
 
 function signatureText(notification: unknown): string {
-  const value = walk(notification, ['additionalData', 'hmacSignature'])
+  const value = walk(notification, SIGNATURE)
   return typeof value === 'string' ? value.trim() : ''
 }
 

@@ -6,11 +6,10 @@ import {
   type FetchedKey,
   type KeyRequest,
   rejected,
-  type SignedRequest,
   VALID,
   withoutKey,
 } from './request.ts'
-import { jsonOf, viewOf, walk } from './view.ts'
+import { documentOf, isSingle, viewOf, walk } from './view.ts'
 
 /** Only Amazon can own such a name, so only Amazon can publish a certificate there. (AWS: sns-validator) */
 const SNS_HOST = /^sns\.[a-zA-Z0-9-]{3,}\.amazonaws\.com(?:\.cn)?$/
@@ -30,13 +29,23 @@ const CONFIRMATION_KEYS = [
   'TopicArn',
   'Type',
 ]
+const READ_KEYS = [
+  ...new Set([...NOTIFICATION_KEYS, ...CONFIRMATION_KEYS]),
+  'Signature',
+  'SignatureVersion',
+  'SigningCertURL',
+]
 
 /** The message in the body is signed with Amazon's own key: the topic says whose it is. */
 export function compileAwsSns({ topicArns }: ConfigOf<'aws_sns'>): Check {
   const topics = new Set(topicArns)
   return (request, nowMs, keys) => {
-    const message = readMessage(request)
+    const document = documentOf(viewOf(request))
+    const message = readMessage(document?.value)
     if (message('Signature') === '') return rejected('missing_signature_header')
+    if (!READ_KEYS.every((key) => isSingle(document, [key]))) {
+      return rejected('malformed_signature_header')
+    }
     const algorithm = ALGORITHMS.get(message('SignatureVersion'))
     if (algorithm === undefined) return rejected('unsupported_verifier')
     const signature = decodeExact(message('Signature'), 'base64')
@@ -67,8 +76,7 @@ export function snsUrl(text: string): URL | undefined {
 
 type Message = (key: string) => string
 
-function readMessage(request: SignedRequest): Message {
-  const body = jsonOf(viewOf(request))
+function readMessage(body: unknown): Message {
   return (key) => {
     const value = walk(body, [key])
     return typeof value === 'string' ? value : ''

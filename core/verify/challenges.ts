@@ -1,7 +1,7 @@
 import type { VerifierConfig } from './config.ts'
 import { presetOf } from './presets.ts'
 import type { SignedRequest } from './request.ts'
-import { bodyFields, viewOf } from './view.ts'
+import { plainFormOf, viewOf } from './view.ts'
 
 /** X and Braintree have a text that anybody may choose signed with the key of the bodies: only of these forms. */
 export const CRC_TOKEN = /^[A-Za-z0-9_-]{1,128}$/
@@ -24,6 +24,6 @@ function isCrcToken({ body }: SignedRequest): boolean {
 }
 
 function isBraintreeChallenge(request: SignedRequest): boolean {
-  const payloads = bodyFields(viewOf(request))?.get('bt_payload') ?? []
+  const payloads = plainFormOf(viewOf(request))?.get('bt_payload') ?? []
   return payloads.some((payload) => BRAINTREE_CHALLENGE.test(payload))
 }

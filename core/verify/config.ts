@@ -278,7 +278,6 @@ export function bodyAuthenticated(config: VerifierConfig): boolean {
   switch (config.type) {
     case 'standard_webhooks':
     case 'twilio':
-    case 'aws_sns':
       return true
     case 'hmac':
     case 'public_key':
@@ -287,8 +286,9 @@ export function bodyAuthenticated(config: VerifierConfig): boolean {
       return config.bodyHash !== undefined
     case 'all_of':
       return config.verifiers.some(bodyAuthenticated)
-    // Adyen signs eight fields of each item, the rest of the body is free.
+    // Adyen signs eight fields of each item, Amazon some members of a message; the rest of the body is free.
     case 'adyen':
+    case 'aws_sns':
     case 'none':
     case 'basic_auth':
     case 'shared_token':

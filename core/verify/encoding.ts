@@ -5,14 +5,6 @@ import type { SecretSlots } from './secrets.ts'
 
 export type SignatureEncoding = 'hex' | 'base64' | 'base64url'
 
-/**
- * Texts of a request are handled as binary strings, one character per byte: Node reads headers so, and a hash over
- * them ('latin1') then covers exactly the bytes that came.
- */
-export function toBinary(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1')
-}
-
 /** Undefined for anything but the exact encoding: Node's decoders skip what they do not know. */
 export function decodeExact(text: string, encoding: SignatureEncoding): Buffer | undefined {
   if (text.length === 0) return undefined

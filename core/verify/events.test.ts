@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import type { Matchable } from '../match/filter.ts'
-import { matchableOf } from '../match/matchable.ts'
-import { compileSelector, dedupeKey, readSelector } from '../match/selector.ts'
+import { compileSelector, dedupeKey, readKey, readSelector } from '../match/selector.ts'
+import { Parsed } from '../request/parsed.ts'
 import { readCertificate } from './asymmetric.ts'
 import { faultsOf } from './faults.ts'
 import { readJwk } from './jwt.ts'
@@ -75,7 +74,7 @@ describe.each(VECTORS)('$preset', (vector) => {
     const types = vector.events.map(({ request }) =>
       eventTypeField === undefined
         ? null
-        : (readSelector(compileSelector(eventTypeField), matchable(request)) ?? null),
+        : (readSelector(compileSelector(eventTypeField), parsed(request)) ?? null),
     )
     expect(types).toEqual(vector.events.map(({ eventType }) => eventType))
   })
@@ -83,7 +82,7 @@ describe.each(VECTORS)('$preset', (vector) => {
   test('under the suggested keys both are kept, and a retry of each is a duplicate', () => {
     const keyOf = (request: z.infer<typeof Request>): string | undefined =>
       dedupeKey(
-        idempotencyKeys.map((key) => readSelector(compileSelector(key), matchable(request))),
+        idempotencyKeys.map((key) => readKey(compileSelector(key), parsed(request))),
       )?.toString('hex')
     const keys = vector.events.map(({ request }) => keyOf(request))
     const retries = vector.events.map(({ retry }) =>
@@ -115,14 +114,8 @@ function signedOf({ method, url, headers, body }: z.infer<typeof Request>): Sign
   }
 }
 
-function matchable({ url, headers, body }: z.infer<typeof Request>): Matchable {
-  return matchableOf({
-    eventType: null,
-    headers: Object.entries(headers),
-    query: new URL(url).search.slice(1),
-    contentType: headers['content-type'] ?? null,
-    raw: Buffer.from(body),
-  })
+function parsed(request: z.infer<typeof Request>): Parsed {
+  return new Parsed(signedOf(request))
 }
 
 function keysOf({ keys }: Vector, wanted: KeyRequest): KeyAnswer {

@@ -1,9 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 
+import { decodeText, toBinary } from '../request/text.ts'
 import { snsUrl } from './aws-sns.ts'
 import { BRAINTREE_CHALLENGE, CRC_TOKEN } from './challenges.ts'
 import type { VerifierConfig } from './config.ts'
-import { sameBytes, sha256, toBinary } from './encoding.ts'
+import { sameBytes, sha256 } from './encoding.ts'
 import { presetOf } from './presets.ts'
 import type { HandshakeKind } from './presets/preset.ts'
 import type { SignedRequest, Slot } from './request.ts'
@@ -220,9 +221,9 @@ function isGet(view: View): boolean {
 
 /** The text of a query field that is there exactly once. */
 function queryValue(view: View, name: string): string | undefined {
-  const [value, ...more] = queryOf(view)?.get(name) ?? []
+  const [value, ...more] = queryOf(view).get(name) ?? []
   if (value === undefined || more.length > 0) return undefined
-  return Buffer.from(value, 'latin1').toString('utf8')
+  return decodeText(value)
 }
 
 function bodyText(view: View, name: string): string | undefined {

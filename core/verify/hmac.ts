@@ -31,12 +31,11 @@ function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
   return (reading) => {
     for (const template of templates) {
       const content = assemble(template, reading)
-      const slot =
-        content === undefined
-          ? undefined
-          : matchingSlot(digests, content, reading.parsed.candidates)
+      if (content === undefined) continue
+      const slot = matchingSlot(digests, content, reading.parsed.candidates)
       if (slot === undefined) continue
       reading.slot = slot
+      reading.content = content
       return undefined
     }
     return 'signature_mismatch'

@@ -28,7 +28,7 @@ import {
 } from './request.ts'
 import { type SecretSlots } from './secrets.ts'
 import { withoutPrefix } from './shared-secret.ts'
-import { type Reader, readerOf, viewOf, walk } from './view.ts'
+import { type Reader, readerOf, singleAt, type View, viewOf, walk } from './view.ts'
 
 type JwtConfig = ConfigOf<'jwt'>
 type Algorithm = JwtConfig['algorithms'][number]
@@ -37,6 +37,7 @@ type Claims = Readonly<Record<string, unknown>>
 interface Scheme {
   config: JwtConfig
   read: Reader
+  isSingle: (view: View) => boolean
   secrets: readonly (readonly [Slot, KeyObject])[]
   findKeys: FindKeys
 }
@@ -81,6 +82,7 @@ export function compileJwt(config: JwtConfig, slots: SecretSlots): Check {
   const scheme: Scheme = {
     config,
     read: readerOf(config.token),
+    isSingle: singleAt(config.token),
     secrets: secrets.map(([slot, secret]) => [slot, createSecretKey(secret)]),
     findKeys: keyFinder(config, slots),
   }
@@ -126,9 +128,11 @@ function requireAccount({ keySource, issuer, audience, claims }: JwtConfig): voi
   }
 }
 
-function hasToken({ read }: Scheme, reading: Reading): Step {
-  reading.token = read(viewOf(reading.request))?.trim() ?? ''
-  return reading.token === '' ? 'missing_signature_header' : undefined
+function hasToken({ read, isSingle }: Scheme, reading: Reading): Step {
+  const view = viewOf(reading.request)
+  reading.token = read(view)?.trim() ?? ''
+  if (reading.token === '') return 'missing_signature_header'
+  return isSingle(view) ? undefined : 'malformed_signature_header'
 }
 
 /** Longer than any provider's token; a longer one is not decoded. */

@@ -129,5 +129,5 @@ function needsSecret(preset: Preset): boolean {
 function authenticatesBody({ config }: Preset): boolean {
   const parsed = VerifierConfig.safeParse(config)
   if (parsed.success) return bodyAuthenticated(parsed.data)
-  return config.type === 'aws_sns' || (config.type === 'jwt' && config.bodyHash !== undefined)
+  return config.type === 'jwt' && config.bodyHash !== undefined
 }

@@ -29,9 +29,11 @@ function keyMatcher(config: ConfigOf<'public_key'>): Match {
     const { candidates } = reading.parsed
     for (const template of templates) {
       const content = assemble(template, reading)
-      const data = content === undefined ? undefined : joined(content)
-      if (data === undefined) continue
-      if (someKeyMatches(config.algorithm, found.keys, { data, candidates })) return undefined
+      if (content === undefined) continue
+      const data = joined(content)
+      if (!someKeyMatches(config.algorithm, found.keys, { data, candidates })) continue
+      reading.content = content
+      return undefined
     }
     return 'signature_mismatch'
   }

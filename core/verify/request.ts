@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 
+import type { HeaderPair, Headers } from '../request/headers.ts'
+
 /** A request as the wire carried it; the only input of a verdict besides the configuration and the time. */
 export interface SignedRequest {
   method: string
@@ -8,8 +10,10 @@ export interface SignedRequest {
   path: string
   /** Raw, without the question mark. */
   query: string
-  /** Lower-case names; the values of a repeated header are joined with ', '. */
-  headers: Readonly<Record<string, string | undefined>>
+  /** Joined, as binary strings. */
+  headers: Headers
+  /** As they came, where that is known: a joined header does not always show that it came twice. */
+  rawHeaders?: readonly HeaderPair[]
   body: Buffer
   remoteIp: string
 }
@@ -68,8 +72,9 @@ export interface Rejection {
   detail?: string
 }
 
+/** `once` is the signed text, where a request is new only as long as nobody has sent that text before. */
 export type Verdict =
-  | { kind: 'valid'; slot: Slot | null }
+  | { kind: 'valid'; slot: Slot | null; once?: string }
   | Rejection
   | { kind: 'needs_key'; request: KeyRequest }
 

@@ -1,19 +1,31 @@
 import { BlockList, isIP } from 'node:net'
 
+import { toBinary } from '../request/text.ts'
 import type { ConfigOf } from './config.ts'
-import { decodeSecretBase64, decodedSlots, sameBytes, sha256, toBinary } from './encoding.ts'
+import { decodeSecretBase64, decodedSlots, sameBytes, sha256 } from './encoding.ts'
 import { type Check, rejected, type Slot, VALID } from './request.ts'
 import type { SecretSlots } from './secrets.ts'
-import { jsonOf, jsonPath, memberOf, readerOf, scalarText, type View, viewOf } from './view.ts'
+import {
+  childrenOf,
+  documentOf,
+  isSingleHeader,
+  jsonPath,
+  readerOf,
+  scalarText,
+  singleAt,
+  type View,
+  viewOf,
+} from './view.ts'
 
 /** HTTP Basic with a fixed user name; the password is the secret. Throws a ConfigFault. */
 export function compileBasicAuth(config: ConfigOf<'basic_auth'>, slots: SecretSlots): Check {
   const username = sha256(toBinary(config.username))
   const passwords = digestedSlots(slots)
-  return ({ headers }) => {
-    const value = headers.authorization?.trim() ?? ''
+  return (request) => {
+    const value = request.headers['authorization']?.trim() ?? ''
     if (value === '') return rejected('missing_signature_header')
-    const credentials = readCredentials(value)
+    const isSingle = isSingleHeader(request, 'authorization')
+    const credentials = isSingle ? readCredentials(value) : undefined
     if (credentials === undefined) return rejected('malformed_signature_header')
     const isUser = sameBytes(sha256(credentials.username), username)
     const slot = slotOf(passwords, credentials.password)
@@ -33,12 +45,15 @@ function readCredentials(value: string): { username: string; password: string } 
 export function compileSharedToken(config: ConfigOf<'shared_token'>, slots: SecretSlots): Check {
   const tokens = digestedSlots(slots)
   const readTokens = tokenReader(config.token)
+  const isSingle = singleAt(config.token)
   const prefix = config.token.prefix ?? ''
   return (request) => {
-    const values = readTokens(viewOf(request))
+    const view = viewOf(request)
+    const values = readTokens(view)
     if (values.every((value) => value === undefined || value.trim() === '')) {
       return rejected('missing_signature_header')
     }
+    if (!isSingle(view)) return rejected('malformed_signature_header')
     let worst: Slot = 'current'
     for (const value of values) {
       const token = withoutPrefix(value ?? '', prefix)
@@ -59,18 +74,13 @@ function tokenReader(
     return (view) => [read(view)]
   }
   const path = jsonPath(token.name)
-  return (view) => elements(jsonOf(view), path).map(scalarText)
+  return (view) => elements(documentOf(view)?.value, path).map(scalarText)
 }
 
 /** Every value under a path whose `*` stands for each element of an array. */
 function elements(value: unknown, path: readonly string[]): unknown[] {
   let values = [value]
-  for (const key of path) {
-    values = values.flatMap((at) => {
-      if (key !== '*') return [memberOf(at, key)]
-      return Array.isArray(at) ? (at as unknown[]) : []
-    })
-  }
+  for (const key of path) values = values.flatMap((at) => childrenOf(at, key))
   return values
 }
 

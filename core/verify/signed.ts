@@ -1,4 +1,6 @@
+import { Location } from './config-parts.ts'
 import type { SignedConfig } from './config.ts'
+import { presetOf } from './presets.ts'
 import {
   type Check,
   ConfigFault,
@@ -10,15 +12,17 @@ import {
   VALID,
 } from './request.ts'
 import { type Fits, type ParsedSignature, signatureParser, signatureReader } from './signature.ts'
-import type { ContentSource } from './template.ts'
+import type { Content, ContentSource } from './template.ts'
 import { isFresh, parseTimestamp, type TimestampFormat } from './timestamp.ts'
-import { type Reader, readerOf, type View, viewOf } from './view.ts'
+import { type Reader, readerOf, singleAt, type View, viewOf } from './view.ts'
 
 /** `hmac` and `public_key`: a signature somewhere, over a template, with or without a time. */
 interface Scheme {
   readSignatures: (view: View) => string[]
   parseSignatures: (values: readonly string[]) => ParsedSignature
   requiredHeaders: readonly (readonly [name: string, value: string])[]
+  /** Whether what is signed or read at one place is there no more than once. */
+  singles: readonly ((view: View) => boolean)[]
   readId: Reader | undefined
   timestamp: CompiledTimestamp | undefined
   match: Match
@@ -42,9 +46,11 @@ export interface Reading extends ContentSource {
   timestamp: string | undefined
   timestampMs: number
   slot: Slot | 'none'
+  /** What the signature that matched covers. */
+  content: Content
 }
 
-/** The comparison: why it fails or a key to fetch, and the slot set in the reading when it does not. */
+/** The comparison: why it fails or a key to fetch; slot and content set in the reading when it does not. */
 export type Match = (reading: Reading) => Step
 
 const UNPARSED: ParsedSignature = { candidates: [], timestamp: undefined, pairs: undefined }
@@ -56,6 +62,7 @@ const UNPARSED: ParsedSignature = { candidates: [], timestamp: undefined, pairs:
 const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
   hasSignature,
   hasRequiredHeaders,
+  occursOnce,
   hasTimestamp,
   signatureParses,
   timestampParses,
@@ -66,6 +73,7 @@ const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
 /** Compiles everything but the comparison itself, which `match` is. Throws a ConfigFault. */
 export function compileSigned(config: SignedConfig, fits: Fits, match: Match): Check {
   const scheme = compileScheme(config, fits, match)
+  const isForOnce = presetOf(config)?.forcesIdempotencyKeys === true
   return (request: SignedRequest, nowMs: number, keys: KeyLookup) => {
     const view = viewOf(request)
     const reading: Reading = {
@@ -78,13 +86,20 @@ export function compileSigned(config: SignedConfig, fits: Fits, match: Match): C
       timestamp: undefined,
       timestampMs: 0,
       slot: 'none',
+      content: [],
     }
     for (const check of CHECKS) {
       const step = check(scheme, reading)
       if (step !== undefined) return typeof step === 'string' ? rejected(step) : step
     }
-    return VALID[reading.slot]
+    const valid = VALID[reading.slot]
+    return isForOnce ? { ...valid, once: signedText(reading.content) } : valid
   }
+}
+
+/** As a binary string: signed parts that follow one another may be cut anywhere, and are still the same. */
+function signedText(content: Content): string {
+  return content.map((part) => (typeof part === 'string' ? part : part.toString('latin1'))).join('')
 }
 
 function compileScheme(config: SignedConfig, fits: Fits, match: Match): Scheme {
@@ -94,11 +109,29 @@ function compileScheme(config: SignedConfig, fits: Fits, match: Match): Scheme {
     requiredHeaders: Object.entries(config.requiredHeaders ?? {}).map(
       ([name, value]) => [name.toLowerCase(), value] as const,
     ),
+    singles: placesOf(config).map(singleAt),
     readId: config.id === undefined ? undefined : readerOf(config.id),
     timestamp: compileTimestamp(config),
     match,
   }
 }
+
+/** Every place that a signature is read from or covers by name. */
+function placesOf({ signature, timestamp, id, signedHeaders, content }: SignedConfig): Location[] {
+  const places: Location[] = signature.names.map((name) => ({ in: signature.in, name }))
+  if (timestamp !== undefined && timestamp.in !== 'signature') {
+    places.push({ in: timestamp.in, name: timestamp.name ?? '' })
+  }
+  if (id !== undefined) places.push(id)
+  if (signedHeaders?.in === 'header') places.push({ in: 'header', name: signedHeaders.name })
+  for (const [, place, name = ''] of [content].flat().join('').matchAll(PLACEHOLDER)) {
+    const isSorted = place === 'form' && name === 'sorted'
+    if (!isSorted) places.push(Location.parse({ in: place, name }))
+  }
+  return places
+}
+
+const PLACEHOLDER = /\{(header|query|json|form)\.([^{}]+)\}/g
 
 /** The key of the time may be named by either member. */
 function withTimestampKey({ signature, timestamp }: SignedConfig): SignedConfig['signature'] {
@@ -139,6 +172,10 @@ function hasRequiredHeaders({ requiredHeaders }: Scheme, { view }: Reading): Ste
     if (value !== expected) return 'unsupported_verifier'
   }
   return undefined
+}
+
+function occursOnce({ singles }: Scheme, { view }: Reading): Step {
+  return singles.every((isSingle) => isSingle(view)) ? undefined : 'malformed_signature_header'
 }
 
 /** A signature that holds no time is judged as a signature first: garbage is malformed, not without a time. */

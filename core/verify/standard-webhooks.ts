@@ -16,6 +16,7 @@ import {
 import type { SecretSlots } from './secrets.ts'
 import { CANDIDATES_MAX, ITEMS_MAX } from './signature.ts'
 import { isFresh, parseTimestamp } from './timestamp.ts'
+import { isSingleHeader } from './view.ts'
 
 /** Secret keys sign `v1`, key pairs `v1a`; both over `id.timestamp.body`. (Standard Webhooks 1.0) */
 interface Scheme {
@@ -38,6 +39,7 @@ interface Reading {
   timestamp: string
   timestampMs: number
   signature: string
+  family: Family
   v1: Buffer[]
   v1a: Buffer[]
   slot: Slot | 'none'
@@ -49,12 +51,14 @@ const CHECKS: readonly ((scheme: Scheme, reading: Reading) => Step)[] = [
   hasSignature,
   hasId,
   hasTimestamp,
+  occursOnce,
   signatureParses,
   timestampParses,
   signatureMatches,
   timestampIsFresh,
 ]
 
+const NO_FAMILY: Family = { id: '', timestamp: '', signature: '' }
 const MAC_BYTES = 32
 const ED25519_SIGNATURE_BYTES = 64
 const ED25519_KEY_BYTES = 32
@@ -90,6 +94,7 @@ function readingOf(request: SignedRequest, nowMs: number): Reading {
     timestamp: '',
     timestampMs: 0,
     signature: '',
+    family: NO_FAMILY,
     v1: [],
     v1a: [],
     slot: 'none',
@@ -139,6 +144,7 @@ function hasSignature({ families }: Scheme, reading: Reading): Step {
     const signature = headers[family.signature]
     if (signature === undefined || signature.trim() === '') continue
     reading.signature = signature
+    reading.family = family
     reading.id = headers[family.id] ?? ''
     reading.timestamp = headers[family.timestamp] ?? ''
     return undefined
@@ -152,6 +158,15 @@ function hasId(_scheme: Scheme, { id }: Reading): Step {
 
 function hasTimestamp(_scheme: Scheme, { timestamp }: Reading): Step {
   return timestamp.trim() === '' ? 'missing_timestamp_header' : undefined
+}
+
+/** An id beside the signed one, in the other family, is the sender's to choose: it must not name the event. */
+function occursOnce({ families }: Scheme, { request, family, id }: Reading): Step {
+  const isSingle = [family.id, family.timestamp, family.signature].every((name) =>
+    isSingleHeader(request, name),
+  )
+  const ids = families.map((other) => request.headers[other.id] ?? id)
+  return isSingle && ids.every((other) => other === id) ? undefined : 'malformed_signature_header'
 }
 
 function signatureParses(_scheme: Scheme, reading: Reading): Step {

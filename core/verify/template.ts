@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import querystring from 'node:querystring'
 import { crc32 } from 'node:zlib'
 
+import { sortedFields } from '../request/form.ts'
+import { toBinary } from '../request/text.ts'
 import { coversBody, type SignedConfig } from './config.ts'
-import { toBinary } from './encoding.ts'
-import { sortedFields } from './form.ts'
 import { ConfigFault } from './request.ts'
 import type { ParsedSignature } from './signature.ts'
-import { formOf, readerOf, type View } from './view.ts'
+import { isSingleHeader, plainFormOf, readerOf, type View } from './view.ts'
 
 /** What a content template draws on. */
 export interface ContentSource {
@@ -30,9 +30,14 @@ export const SECRET = Buffer.from('{secret}')
 export interface Template {
   readonly parts: readonly (string | Field)[]
   readonly bodyMustBeEmpty: boolean
+  /** Names of the only fields that the body may have; undefined where it may be anything. */
+  readonly onlyFields: ReadonlySet<string> | undefined
 }
 
-type Scheme = Pick<SignedConfig, 'content' | 'params' | 'url' | 'signedHeaders'>
+type Scheme = Pick<
+  SignedConfig,
+  'content' | 'params' | 'url' | 'signedHeaders' | 'signature' | 'timestamp' | 'id'
+>
 
 /**
  * Compiles every alternative of `content`. Where one of them covers the body, those that do not are for requests
@@ -44,12 +49,35 @@ export function compileTemplates(scheme: Scheme): Template[] {
   return contents.map((content) => ({
     parts: partsOf(content, scheme),
     bodyMustBeEmpty: someCoverBody && !coversBody(content),
+    onlyFields: onlyFieldsOf(content, scheme),
   }))
+}
+
+/** A body that is covered field by field may have no other field: nobody has signed it. */
+function onlyFieldsOf(content: string, scheme: Scheme): ReadonlySet<string> | undefined {
+  if (!coversBody(content) || COVERS_WHOLE_BODY.test(content)) return undefined
+  const { signature, timestamp, id } = scheme
+  const covered = [...content.matchAll(/\{form\.([^{}]+)\}/g)].map(([, name = '']) => name)
+  const read = [
+    ...(signature.in === 'form' ? signature.names : []),
+    ...(timestamp?.in === 'form' ? [timestamp.name ?? ''] : []),
+    ...(id?.in === 'form' ? [id.name] : []),
+  ]
+  return new Set([...covered, ...read].map(toBinary))
+}
+
+const COVERS_WHOLE_BODY = /\{(?:body|bodyEscaped|bodySha256|form\.sorted)\}/
+
+function hasOnly(view: View, names: ReadonlySet<string>): boolean {
+  const fields = plainFormOf(view)
+  return fields !== undefined && [...fields.keys()].every((name) => names.has(name))
 }
 
 /** Undefined when the template does not apply to the request. */
 export function assemble(template: Template, source: ContentSource): Content | undefined {
-  if (template.bodyMustBeEmpty && source.view.request.body.length > 0) return undefined
+  const { bodyMustBeEmpty, onlyFields } = template
+  if (bodyMustBeEmpty && source.view.request.body.length > 0) return undefined
+  if (onlyFields !== undefined && !hasOnly(source.view, onlyFields)) return undefined
   const content: Content = []
   let text = ''
   for (const part of template.parts) {
@@ -153,7 +181,7 @@ function fromRequest(place: 'header' | 'query' | 'json' | 'form', name: string):
 }
 
 function sortedForm({ view }: ContentSource): string | undefined {
-  const fields = formOf(view)
+  const fields = plainFormOf(view)
   return fields === undefined ? undefined : sortedFields(fields)
 }
 
@@ -173,6 +201,7 @@ function signedHeadersField(config: NonNullable<Scheme['signedHeaders']>): Field
     const keys = names.map((name) => name.trim().toLowerCase()).filter((name) => name !== '')
     if (config.sort) keys.sort()
     const { headers } = source.view.request
+    if (!keys.every((key) => isSingleHeader(source.view.request, key))) return undefined
     return keys.map((key) => renderHeader(config.render, key, headers[key])).join(config.joiner)
   }
 }

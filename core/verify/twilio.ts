@@ -1,15 +1,17 @@
 import querystring from 'node:querystring'
 
 import { compileMac, type Mac } from '../mac.ts'
+import { sortedFields } from '../request/form.ts'
+import { toBinary } from '../request/text.ts'
 import type { ConfigOf } from './config.ts'
-import { decodedSlots, decodeExact, sameBytes, sha256, toBinary } from './encoding.ts'
-import { sortedFields } from './form.ts'
+import { decodedSlots, decodeExact, sameBytes, sha256 } from './encoding.ts'
 import { type Check, rejected, type Slot, VALID } from './request.ts'
 import type { SecretSlots } from './secrets.ts'
 import { iriOf, signedUrl } from './template.ts'
-import { bodyFields, queryOf, type View, viewOf } from './view.ts'
+import { plainFormOf, queryOf, singleAt, type View, viewOf } from './view.ts'
 
 const SHA1_BYTES = 20
+const HAS_ONE_HASH = singleAt({ in: 'query', name: 'bodySHA256' })
 
 /**
  * The URL and the sorted form fields, or the URL alone with the body's hash in it. Twilio is not consistent about
@@ -26,6 +28,7 @@ export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): C
     const signature = decodeExact(value, 'base64')
     if (signature?.length !== SHA1_BYTES) return rejected('malformed_signature_header')
     const view = viewOf(request)
+    if (!HAS_ONE_HASH(view)) return rejected('malformed_signature_header')
     const fields = signedFields(view)
     if (fields === undefined) return rejected('signature_mismatch')
     const bytes = Buffer.from(fields, 'latin1')
@@ -47,9 +50,9 @@ function matchingSlot(
 
 /** What follows the URL. Undefined when the URL holds a hash that is not the body's, or the form is not readable. */
 function signedFields(view: View): string | undefined {
-  const hash = queryOf(view)?.get('bodySHA256')?.[0]
+  const hash = queryOf(view).get('bodySHA256')?.[0]
   if (hash === undefined) {
-    const fields = bodyFields(view)
+    const fields = plainFormOf(view)
     return fields === undefined ? undefined : sortedFields(fields)
   }
   const given = decodeExact(hash, 'hex')

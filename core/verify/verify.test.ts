@@ -742,6 +742,7 @@ describe('twilio, adyen, aws_sns', () => {
       "https://in.test:443/abc?a=%20x'&b=",
     ]) {
       const headers = {
+        'content-type': 'application/x-www-form-urlencoded',
         'x-twilio-signature': hmac('sha1', secret, `${signedUrl}k1k2`).toString('base64'),
       }
       expect(outcome(twilio, { headers, query, body: 'k=2&k=1&k=1' })).toBe('valid:current')

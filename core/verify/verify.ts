@@ -121,11 +121,11 @@ function within(path: MemberPath, compile: () => Check): Check {
 /** The first failure wins; a key is fetched only for a member that all before it let pass. */
 function allOf(checks: readonly Check[]): Check {
   return (request, nowMs, keys) => {
-    let valid = VALID.none
+    let valid: Extract<Verdict, { kind: 'valid' }> = { kind: 'valid', slot: null }
     for (const check of checks) {
       const verdict = check(request, nowMs, keys)
       if (verdict.kind !== 'valid') return verdict
-      if (verdict.slot !== null) valid = verdict
+      valid = { ...valid, ...verdict, slot: verdict.slot ?? valid.slot }
     }
     return valid
   }

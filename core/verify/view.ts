@@ -1,41 +1,43 @@
+import type { Fields } from '../request/form.ts'
+import { isRepeated } from '../request/headers.ts'
+import { ExactNumber, type JsonDocument } from '../request/json.ts'
+import { parsedOf } from '../request/parsed.ts'
+import { toBinary } from '../request/text.ts'
 import type { Location } from './config-parts.ts'
-import { toBinary } from './encoding.ts'
-import { type Fields, parseForm } from './form.ts'
 import type { SignedRequest } from './request.ts'
 
-/** A request with what was parsed of it so far: nothing is parsed before a verifier asks for it. */
+/** A request as a verifier reads it. What is parsed of it is shared with everybody who reads it later. */
 export interface View {
   readonly request: SignedRequest
-  json: { value: unknown } | undefined
-  form: { fields: Fields | undefined } | undefined
-  query: { fields: Fields | undefined } | undefined
 }
 
 export function viewOf(request: SignedRequest): View {
-  return { request, json: undefined, form: undefined, query: undefined }
+  return { request }
 }
 
-/** The body as JSON whatever its content type says (SNS sends text/plain); undefined when it is not JSON. */
-export function jsonOf(view: View): unknown {
-  view.json ??= { value: parseJson(view.request.body) }
-  return view.json.value
+/** The body's JSON; undefined when it is none, or has too many values. */
+export function jsonOf({ request }: View): unknown {
+  return hasTooManyTokens(request.body) ? undefined : parsedOf(request).json
 }
 
-/** The body's form fields; none when the content type says JSON or there are too many. */
-export function formOf(view: View): Fields | undefined {
-  if (view.request.headers['content-type']?.includes('json') === true) return undefined
-  return bodyFields(view)
+/** The same with the members that its objects have more than once. */
+export function documentOf({ request }: View): JsonDocument | undefined {
+  return hasTooManyTokens(request.body) ? undefined : parsedOf(request).document
 }
 
-/** The body read as a form whatever its content type says. */
-export function bodyFields(view: View): Fields | undefined {
-  view.form ??= { fields: parseForm(view.request.body.toString('latin1')) }
-  return view.form.fields
+/** The body's form fields; undefined when it is no form, or has too many. */
+function formOf({ request }: View): Fields | undefined {
+  return parsedOf(request).fields
 }
 
-export function queryOf(view: View): Fields | undefined {
-  view.query ??= { fields: parseForm(toBinary(view.request.query)) }
-  return view.query.fields
+/** The same where they are all there is in the body. */
+export function plainFormOf({ request }: View): Fields | undefined {
+  const parsed = parsedOf(request)
+  return parsed.isPlainForm ? parsed.fields : undefined
+}
+
+export function queryOf({ request }: View): Fields {
+  return parsedOf(request).queryFields
 }
 
 /** A compiled location: reads one value as a binary string. */
@@ -49,7 +51,7 @@ export function readerOf(location: Location): Reader {
     }
     case 'query': {
       const name = toBinary(location.name)
-      return (view) => queryOf(view)?.get(name)?.[0]
+      return (view) => queryOf(view).get(name)?.[0]
     }
     case 'form': {
       const name = toBinary(location.name)
@@ -57,9 +59,64 @@ export function readerOf(location: Location): Reader {
     }
     case 'json': {
       const path = jsonPath(location.name)
-      return (view) => scalarText(walk(jsonOf(view), path))
+      return (view) => scalarText(walk(documentOf(view)?.value, path))
     }
   }
+}
+
+/** Whether a location holds one value at most: which of two was signed, and which will be read, nobody can tell. */
+export function singleAt(location: Location): (view: View) => boolean {
+  switch (location.in) {
+    case 'header': {
+      const name = location.name.toLowerCase()
+      return ({ request }) => isSingleHeader(request, name)
+    }
+    case 'query': {
+      const name = toBinary(location.name)
+      return (view) => (queryOf(view).get(name)?.length ?? 0) <= 1
+    }
+    case 'form': {
+      const name = toBinary(location.name)
+      return (view) => {
+        const texts = formOf(view)?.get(name)?.length ?? 0
+        const files = parsedOf(view.request).fileNames.filter((file) => file === name)
+        return texts + files.length <= 1
+      }
+    }
+    case 'json': {
+      const path = jsonPath(location.name)
+      return (view) => isSingle(documentOf(view), path)
+    }
+  }
+}
+
+export function isSingleHeader({ headers, rawHeaders }: SignedRequest, name: string): boolean {
+  const joined = headers[name]
+  return joined === undefined || rawHeaders === undefined || !isRepeated(name, joined, rawHeaders)
+}
+
+/** Whether no member on the way along a path occurs twice; `*` stands for each element. */
+export function isSingle(document: JsonDocument | undefined, path: readonly string[]): boolean {
+  const { value, repeated } = document ?? NO_DOCUMENT
+  if (repeated.size === 0) return true
+  let reached = [value]
+  for (const key of path) {
+    if (reached.some((at) => isObject(at) && repeated.get(at)?.has(key) === true)) return false
+    reached = reached.flatMap((at) => childrenOf(at, key))
+  }
+  return true
+}
+
+const NO_DOCUMENT: JsonDocument = { value: undefined, repeated: new Map() }
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** The member of that name, or every element for `*`. */
+export function childrenOf(value: unknown, key: string): unknown[] {
+  if (key !== '*') return [memberOf(value, key)]
+  return Array.isArray(value) ? value : []
 }
 
 /** `a.b.0.c`; `a[0].c` and `a[*].c` are read alike. */
@@ -88,9 +145,10 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-/** A JSON string, number or boolean as a binary string. */
+/** A JSON string, number or boolean as a binary string; a number as it was sent. */
 export function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return toBinary(value)
+  if (value instanceof ExactNumber) return value.text
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return undefined
 }
@@ -100,15 +158,6 @@ export function scalarText(value: unknown): string | undefined {
  * takes a request, and this happens before the sender is known.
  */
 const JSON_TOKENS_MAX = 200_000
-
-function parseJson(body: Buffer): unknown {
-  if (hasTooManyTokens(body)) return undefined
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
-}
 
 function hasTooManyTokens(body: Buffer): boolean {
   if (body.length <= JSON_TOKENS_MAX) return false

@@ -2,11 +2,13 @@ import { isUtf8 } from 'node:buffer'
 
 import type { Clock } from '../../core/clock.ts'
 import { encodeId } from '../../core/ids.ts'
-import type { Matchable } from '../../core/match/filter.ts'
-import { cleanText, parsePayload, parseQuery } from '../../core/match/payload.ts'
-import { dedupeKey, readSelector } from '../../core/match/selector.ts'
+import { matchableOf } from '../../core/match/matchable.ts'
+import { dedupeKey, readKey, readSelector } from '../../core/match/selector.ts'
+import { joinHeaders } from '../../core/request/headers.ts'
+import { parsedOf, type Parsed } from '../../core/request/parsed.ts'
+import { cleanText } from '../../core/request/text.ts'
 import type { EventNotices } from '../../core/stream/event-notices.ts'
-import type { Rejection } from '../../core/verify/request.ts'
+import type { Rejection, SignedRequest } from '../../core/verify/request.ts'
 import type { Batcher } from '../batcher.ts'
 import { duplicate, refusal, spooled, stored, unavailable, type Answer } from './answer.ts'
 import { dispatch } from './dispatch.ts'
@@ -30,7 +32,8 @@ export interface AcceptDeps {
 export interface Received {
   source: IngestSource
   request: IngestRequest
-  body: Buffer
+  /** The same as it was verified, with its body and with what was parsed of it. */
+  signed: SignedRequest
   /** On the monotonic clock. */
   startedAt: number
   verifiedAt: number
@@ -38,13 +41,23 @@ export interface Received {
 
 const EVENT_TYPE_LENGTH_MAX = 255
 
-/** Stores a verified request and dispatches its deliveries. The 200 is not given before the commit. */
-export async function acceptEvent(deps: AcceptDeps, received: Received): Promise<Answer> {
-  const { source, body } = received
-  const matchable = matchableOf(received)
-  const routing = route(source, matchable)
-  const event = eventOf(received, { matchable, routing })
-  const result = await deps.store.add(event, body.length)
+/**
+ * Stores a verified request and dispatches its deliveries. The 200 is not given before the commit. `once` is what the
+ * signature covers where that alone tells one event from another.
+ */
+export async function acceptEvent(
+  deps: AcceptDeps,
+  received: Received,
+  once: string | undefined,
+): Promise<Answer> {
+  const { source, signed } = received
+  const masked = maskSecrets(source, received.request)
+  const parsed = parsedWith(masked, received)
+  const eventType = typeOf(source, parsed)
+  const routing = route(source, matchableOf(parsed, eventType))
+  const keys = once === undefined ? keysOf(source, parsed) : [once]
+  const event = eventOf(received, masked, { eventType, routing, dedupeKey: dedupeKey(keys) })
+  const result = await deps.store.add(event, signed.body.length)
   switch (result.kind) {
     case 'stored':
       deps.noteEvent(source)
@@ -77,7 +90,7 @@ export async function keepRejected(
   { reason, detail }: Rejection,
 ): Promise<boolean> {
   const event: Incoming = {
-    ...commonOf(received),
+    ...commonOf(received, maskSecrets(received.source, received.request)),
     status: 'rejected',
     eventType: null,
     dedupeKey: null,
@@ -88,21 +101,27 @@ export async function keepRejected(
     deliveries: [],
     quotaAt: () => null,
   }
-  const { kind } = await deps.store.add(event, received.body.length)
+  const { kind } = await deps.store.add(event, received.signed.body.length)
   if (kind === 'stored') deps.notices.note(received.source.projectId)
   return kind === 'stored'
 }
 
-function matchableOf({ source, request, body }: Received): Matchable {
-  let parsed: { value: unknown } | undefined
-  const readable = {
-    headers: request.headers,
-    query: request.query === '' ? [] : parseQuery(request.query),
-    payload: () =>
-      (parsed ??= { value: parsePayload(request.headers['content-type'], body) }).value,
-  }
-  const eventType = source.eventType && readSelector(source.eventType, readable)
-  return { ...readable, eventType: eventType === undefined ? null : shortText(eventType) }
+type Masked = ReturnType<typeof maskSecrets>
+
+/** Selectors and filters see what is stored, so that a replay sees the same: a secret is masked for them too. */
+function parsedWith(masked: Masked, { request, signed }: Received): Parsed {
+  const isAsSigned = masked.headers === request.rawHeaders && masked.query === request.query
+  if (isAsSigned) return parsedOf(signed)
+  return parsedOf({ headers: joinHeaders(masked.headers), query: masked.query, body: signed.body })
+}
+
+function typeOf({ eventType }: IngestSource, parsed: Parsed): string | null {
+  const text = eventType && readSelector(eventType, parsed)
+  return text === undefined ? null : shortText(text)
+}
+
+function keysOf({ idempotencyKeys }: IngestSource, parsed: Parsed): (string | undefined)[] {
+  return idempotencyKeys.map((selector) => readKey(selector, parsed))
 }
 
 function shortText(text: string): string {
@@ -111,15 +130,16 @@ function shortText(text: string): string {
 
 function eventOf(
   received: Received,
-  { matchable, routing }: { matchable: Matchable; routing: Routing },
+  masked: Masked,
+  found: { eventType: string | null; routing: Routing; dedupeKey: Buffer | undefined },
 ): Incoming {
   const { source, verifiedAt } = received
-  const keys = source.idempotencyKeys.map((selector) => readSelector(selector, matchable))
+  const { routing } = found
   return {
-    ...commonOf(received),
+    ...commonOf(received, masked),
     status: routing.status,
-    eventType: matchable.eventType,
-    dedupeKey: dedupeKey(keys) ?? null,
+    eventType: found.eventType,
+    dedupeKey: found.dedupeKey ?? null,
     rejectionReason: null,
     rejectionDetail: null,
     outcomes: routing.outcomes,
@@ -147,8 +167,10 @@ type Common = Omit<
   | 'deliveries'
 >
 
-function commonOf({ source, request, body, startedAt, verifiedAt }: Received): Common {
-  const { headers, query } = maskSecrets(source, request)
+function commonOf(
+  { source, request, signed: { body }, startedAt, verifiedAt }: Received,
+  { headers, query }: Masked,
+): Common {
   return {
     class: source.retentionClass,
     organisationId: source.organisationId,

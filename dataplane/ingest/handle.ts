@@ -6,8 +6,8 @@ import { encodeId } from '../../core/ids.ts'
 import { HOPS_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { nowDoing } from '../../core/loop/watch.ts'
-import { hasNul } from '../../core/match/payload.ts'
 import type { Admission } from '../../core/pacing/ingest-limit.ts'
+import { hasNul } from '../../core/request/text.ts'
 import { KeysBusy, verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
 import {
   rejected,
@@ -116,7 +116,7 @@ async function verified(
   const verdict = judged instanceof Promise ? await judged : judged
   const verifiedAt = performance.now()
   nowDoing('reading and matching an event', verifiedAt)
-  const received: Received = { source, request, body: signed.body, startedAt, verifiedAt }
+  const received: Received = { source, request, signed, startedAt, verifiedAt }
   if (verdict.kind !== 'valid') {
     const rejection = verdict.kind === 'rejected' ? verdict : rejected('verifier_misconfigured')
     await reject(deps, received, rejection)
@@ -125,7 +125,7 @@ async function verified(
   deps.secretUsage.note(source, verdict.slot)
   const asked = deps.handshakes.after(source, signed, verdict.slot)
   const challenge = asked && (await asked)
-  return challenge ?? (await acceptEvent(deps, received))
+  return challenge ?? (await acceptEvent(deps, received, verdict.once))
 }
 
 /** Synchronous where no key has to be fetched, which is nearly always. */
@@ -159,16 +159,16 @@ async function reject(deps: HandleDeps, received: Received, rejection: Rejection
 }
 
 /** What a request takes in the database: its sender chooses all of it. */
-function storedBytes({ request, body }: Received): number {
+function storedBytes({ request, signed: { body } }: Received): number {
   const { path, query, rawHeaders } = request
   const headers = rawHeaders.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
   return body.length + path.length + query.length + headers
 }
 
 function signedOf(deps: HandleDeps, request: IngestRequest, body: Buffer): SignedRequest {
-  const { method, fullPath, query, headers, remoteIp } = request
+  const { method, fullPath, query, headers, rawHeaders, remoteIp } = request
   const url = `${deps.ingestUrl}${fullPath}${query === '' ? '' : `?${query}`}`
-  return { method, url, path: fullPath, query, headers, body, remoteIp }
+  return { method, url, path: fullPath, query, headers, rawHeaders, body, remoteIp }
 }
 
 function takeLimits(deps: HandleDeps, source: IngestSource): Answer | undefined {

@@ -1,4 +1,6 @@
 import { MASKED_VALUE } from '../../core/delivery/headers.ts'
+import { decodePart } from '../../core/request/form.ts'
+import { toBinary } from '../../core/request/text.ts'
 import { secretCarriers } from '../../core/verify/config.ts'
 import type { IngestRequest } from './request.ts'
 import type { IngestSource } from './sources.ts'
@@ -13,7 +15,9 @@ export function maskSecrets(
   const headerNames = new Set(
     carriers.filter((one) => one.in === 'header').map((one) => one.name.toLowerCase()),
   )
-  const queryNames = new Set(carriers.filter((one) => one.in === 'query').map((one) => one.name))
+  const queryNames = new Set(
+    carriers.filter((one) => one.in === 'query').map((one) => toBinary(one.name)),
+  )
   return {
     headers: request.rawHeaders.map(([name, value]): [string, string] => [
       name,
@@ -28,8 +32,7 @@ function maskQuery(query: string, names: ReadonlySet<string>): string {
     .split('&')
     .map((pair) => {
       const [name = ''] = pair.split('=', 1)
-      const [[decoded] = ['']] = [...new URLSearchParams(name)]
-      return names.has(decoded) ? `${name}=${MASKED_VALUE}` : pair
+      return names.has(decodePart(name)) ? `${name}=${MASKED_VALUE}` : pair
     })
     .join('&')
 }

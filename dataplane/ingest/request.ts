@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
+import { joinHeaders, type Headers } from '../../core/request/headers.ts'
+
 /** An ingest request before its body is read. */
 export interface IngestRequest {
   method: string
@@ -10,8 +12,8 @@ export interface IngestRequest {
   fullPath: string
   /** Raw, without the question mark. */
   query: string
-  /** Lower-case names; repeated ones joined with ', '. */
-  headers: Readonly<Record<string, string | undefined>>
+  /** Joined, as binary strings. */
+  headers: Headers
   /** As they came. */
   rawHeaders: readonly [string, string][]
   remoteIp: string
@@ -22,31 +24,17 @@ export function readRequest(raw: IncomingMessage, target: string, remoteIp: stri
   const queryAt = target.indexOf('?')
   const fullPath = queryAt === -1 ? target : target.slice(0, queryAt)
   const restAt = fullPath.indexOf('/', 1)
+  const rawHeaders = pairs(raw.rawHeaders)
   return {
     method: raw.method ?? 'GET',
     maskId: fullPath.slice(1, restAt === -1 ? undefined : restAt),
     path: restAt === -1 ? '/' : fullPath.slice(restAt),
     fullPath,
     query: queryAt === -1 ? '' : target.slice(queryAt + 1),
-    headers: joinedHeaders(raw.headers),
-    rawHeaders: pairs(raw.rawHeaders),
+    headers: joinHeaders(rawHeaders),
+    rawHeaders,
     remoteIp: remoteIp.startsWith('::ffff:') ? remoteIp.slice(7) : remoteIp,
   }
-}
-
-/** Node joins repeated headers except Set-Cookie, which no webhook carries: without one they are taken as they are. */
-function joinedHeaders(headers: IncomingMessage['headers']): IngestRequest['headers'] {
-  if (areJoined(headers)) return headers
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(', ') : value,
-    ]),
-  )
-}
-
-function areJoined(headers: IncomingMessage['headers']): headers is Record<string, string> {
-  return headers['set-cookie'] === undefined
 }
 
 function pairs(flat: readonly string[]): [string, string][] {
