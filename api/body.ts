@@ -40,6 +40,8 @@ export function refuseUnstorable(part: string, root: unknown): void {
     } else {
       for (const [key, inner] of Object.entries(Object(value))) {
         refuseText(key, place)
+        // Whatever makes an object of it loses the member.
+        if (key === '__proto__') refuseField(`${pathOf(place)}.${key}`, 'Cannot be a name')
         enter(inner, key, place)
       }
     }

@@ -7,7 +7,7 @@ import { MASKED_VALUE } from '../core/delivery/headers.ts'
 import { DEFAULT_RETRY_POLICY } from '../core/delivery/retry.ts'
 import { newSigningSecret } from '../core/delivery/signature.ts'
 import { checkUrl } from '../core/egress/connect.ts'
-import { refuseField } from '../core/errors.ts'
+import { refuseField, type FieldFault } from '../core/errors.ts'
 import { DELIVERY_TIMEOUT_MS_DEFAULT } from '../core/limits.ts'
 import {
   openDestinationSecrets,
@@ -16,6 +16,7 @@ import {
 } from '../core/secrets/destination-secrets.ts'
 import { WAITING_DUE } from '../core/stream/subjects.ts'
 import type { Deps } from './deps.ts'
+import { badRequest } from './failure.ts'
 import type { AuthInput, DestinationChanges } from './shapes/destination.ts'
 
 /** A destination before anything is said of it but what names it. */
@@ -66,6 +67,7 @@ export function changeDestination(
     refusePrivateAddress(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
   }
   const held = openDestinationSecrets(keyring, before)
+  refuseKeptSecrets(before, held, changes, part)
   const headers = changedHeaders(held.headers, changes.headers, part)
   const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
   const url = changes.url ?? before.url
@@ -167,6 +169,56 @@ function changedHeaders(
   )
 }
 
+/**
+ * Secrets are write-only: whoever could have them sent elsewhere could read them. Another origin or token URL demands
+ * again what would be sent there; a `PUT` that leaves it out drops it.
+ */
+function refuseKeptSecrets(
+  before: Destination,
+  held: DestinationSecrets,
+  { url, headers, auth }: DestinationChanges,
+  part: string,
+): void {
+  const isElsewhere = url !== undefined && new URL(url).origin !== new URL(before.url).origin
+  const faults: FieldFault[] = []
+  const demand = (member: string, message: string): void => {
+    faults.push({ path: `${part}.${member}`, message })
+  }
+  if (isElsewhere) {
+    for (const name of keptHeaders(held.headers, headers)) {
+      demand(`headers.${name}`, 'Required: the value is not sent to another origin than before')
+    }
+  }
+  const { auth: next, secret } =
+    auth === undefined ? { auth: before.auth, secret: undefined } : splitAuth(auth ?? NO_AUTH)
+  const isSameType = next['type'] === before.auth['type']
+  const hasOtherTokens = isSameType && next['tokenUrl'] !== before.auth['tokenUrl']
+  if (isSameType && held.auth !== null && secret === undefined && (isElsewhere || hasOtherTokens)) {
+    const where = isElsewhere ? 'origin' : 'token URL'
+    demand(
+      `auth.${secretMemberOf(before.auth)}`,
+      `Required: the secret is not sent to another ${where} than before`,
+    )
+  }
+  if (faults.length > 0) throw badRequest(faults)
+}
+
+/** Names of the stored headers whose values would stay. */
+function keptHeaders(
+  held: Record<string, string>,
+  changes: Record<string, string> | null | undefined,
+): string[] {
+  if (changes === undefined) return Object.keys(held)
+  return Object.keys(held).filter((name) => changes?.[name] === MASKED_VALUE)
+}
+
+const NO_AUTH: AuthInput = { type: 'none' }
+
+function secretMemberOf({ type }: Record<string, unknown>): string {
+  if (type === 'basic') return 'password'
+  return type === 'bearer' ? 'token' : 'clientSecret'
+}
+
 function changedAuth(
   before: Destination,
   held: string | null,
@@ -174,11 +226,10 @@ function changedAuth(
   part: string,
 ): { auth: Record<string, unknown>; secret: string | null } {
   if (change === undefined) return { auth: before.auth, secret: held }
-  const { auth, secret } = splitAuth(change ?? { type: 'none' })
+  const { auth, secret } = splitAuth(change ?? NO_AUTH)
   if (auth.type === 'none' || secret !== undefined) return { auth, secret: secret ?? null }
   const kept = before.auth['type'] === auth.type ? held : null
-  const member = { basic: 'password', bearer: 'token', oauth2ClientCredentials: 'clientSecret' }
-  return { auth, secret: kept ?? refuseField(`${part}.auth.${member[auth.type]}`, 'Required') }
+  return { auth, secret: kept ?? refuseField(`${part}.auth.${secretMemberOf(auth)}`, 'Required') }
 }
 
 function splitAuth(input: AuthInput): {

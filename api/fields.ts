@@ -49,7 +49,31 @@ export function IdInput(prefix: Prefix): z.ZodType<string, string> {
   return Id(prefix).transform((text) => decodeId(prefix, text) ?? text)
 }
 
-export const Name = z.string().min(1).max(NAME_LENGTH_MAX)
+/** Blanks, and what shows nothing at all. */
+const BLANK = String.raw`[\s\u200b]`
+const INVISIBLE = /^[\s\p{Default_Ignorable_Code_Point}]*$/u
+
+/** Kept in NFC, so that two that look alike are one. (decisions: Configuration) */
+export const Name = z
+  .string()
+  .normalize('NFC')
+  .refine((text) => !INVISIBLE.test(text), {
+    error: 'Expected at least 1 visible character',
+    abort: true,
+  })
+  .max(NAME_LENGTH_MAX, { abort: true })
+  .refine((text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), {
+    error: 'Expected no control characters',
+    abort: true,
+  })
+  .refine(
+    (text) => !new RegExp(`^${BLANK}|${BLANK}$`, 'u').test(text),
+    'Expected no blanks around it',
+  )
+  .meta({ minLength: 1 })
+
+/** As it is kept: names from before a rule are shown all the same. */
+export const ShownName = z.string()
 
 /** The body of an action that has nothing to choose. */
 export const NoMembers = z

@@ -4,6 +4,7 @@ import type { Source } from '../core/db/configuration/sources.ts'
 import { refuseField } from '../core/errors.ts'
 import { newMaskId } from '../core/keys/mask-id.ts'
 import { PAYLOAD_KB_DEFAULT } from '../core/limits.ts'
+import { compileSelector } from '../core/match/selector.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import {
   openSourceSecrets,
@@ -16,6 +17,7 @@ import { faultsOf } from '../core/verify/faults.ts'
 import { presetOf } from '../core/verify/presets.ts'
 import { splitSecrets, type VerifierSecrets } from '../core/verify/secrets.ts'
 import { badRequest } from './failure.ts'
+import { textTypeFault } from './media-type.ts'
 import type { SourceChanges } from './shapes/source.ts'
 
 /** The end of a shorter secret would be too much of it. */
@@ -62,6 +64,7 @@ export function changeSource<S extends Source>(
   if (before.kind === 'email' && (changes.verifier?.type ?? 'none') !== 'none') {
     refuseField(`${part}.verifier`, 'Email is not signed: a source of kind "email" has no verifier')
   }
+  refuseAnswer(changes, part)
   const verified = changedVerifier(keyring, before, changes, part)
   return {
     ...before,
@@ -90,12 +93,31 @@ export function shownChanges(changes: SourceChanges): Record<string, unknown> {
   }
 }
 
+/** An answer that cannot be sent as its type says. */
+function refuseAnswer({ ingestResponse }: SourceChanges, part: string): void {
+  if (ingestResponse?.kind !== 'static' || ingestResponse.contentType === undefined) return
+  const fault = textTypeFault(ingestResponse.contentType)
+  if (fault !== undefined) refuseField(`${part}.ingestResponse.contentType`, fault)
+}
+
+/** However they are written, two that select the same are one. */
+function refuseRepeated({ idempotencyKeys }: SourceChanges, part: string): void {
+  const seen = new Set<string>()
+  for (const [at, key] of (idempotencyKeys ?? []).entries()) {
+    const selected = JSON.stringify(compileSelector(key))
+    if (seen.has(selected))
+      refuseField(`${part}.idempotencyKeys.${at}`, 'Selects what another does')
+    seen.add(selected)
+  }
+}
+
 /** A scheme that signs a token of one use, and not the body, is safe only while each token is taken once. */
 function changedKeys(
   before: Source,
   changes: SourceChanges,
   { verifier, part }: { verifier: Record<string, unknown>; part: string },
 ): string[] {
+  refuseRepeated(changes, part)
   const preset = presetOf(VerifierConfig.parse(verifier))
   const keys = pick(changes.idempotencyKeys, before.idempotencyKeys, [])
   if (preset?.forcesIdempotencyKeys !== true) return keys

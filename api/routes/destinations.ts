@@ -106,7 +106,7 @@ export const DESTINATION_ROUTES = [
     tag,
     summary: 'Change a destination',
     description:
-      'A changed limit or retry policy acts on what waits already. Another `url` or `auth` ends a busy window: what waits goes out.',
+      'A changed limit or retry policy acts on what waits already. Another `url` or `auth` ends a busy window: what waits goes out. Another origin of `url`, `tokenUrl` or kind of `auth` demands the secrets again that would be sent there.',
     permission: write,
     scope: 'reach',
     params: { id: 'dst' },

@@ -93,6 +93,7 @@ export const SOURCE_ROTATION_ROUTES = [
       'Without `secret` one is made as the verifier takes it; it is shown in this answer only. The previous secret verifies too until `previousExpiresAt`, and `secretRotation` of the source tells how often either was used.',
     permission: write,
     scope: 'reach',
+    isSecret: true,
     params: { id: 'src' },
     query: noQuery,
     body: SecretRotation,

@@ -110,7 +110,7 @@ export const UPSERT_ROUTES = [
     operationId: 'upsertDestination',
     tag: 'Destinations',
     summary: 'Create a destination or change the one of that name',
-    description: `${RULES} ${OWN_STATE} \`auth\` without its secret keeps the stored one if the type stays the same, and so does a header whose value is \`***\`; the signing secret is never touched.`,
+    description: `${RULES} ${OWN_STATE} \`auth\` without its secret keeps the stored one if the type stays the same, and so does a header whose value is \`***\`, unless the origin of \`url\` or \`tokenUrl\` changes; the signing secret is never touched.`,
     permission: { resource: 'destinations', level: 'write' },
     scope: 'project',
     params: { name: 'name' },

@@ -4,13 +4,13 @@ import { timestamp } from '../../core/clock.ts'
 import type { Connection as Row } from '../../core/db/configuration/connections.ts'
 import { encodeId } from '../../core/ids.ts'
 import { Filter, storedFilter } from '../../core/match/filter.ts'
-import { Id, IdInput, Metadata, Name, Timestamp } from '../fields.ts'
+import { Id, IdInput, Metadata, Name, ShownName, Timestamp } from '../fields.ts'
 
 export const Connection = z
   .object({
     id: Id('con').describe('The id of the connection.'),
     projectId: Id('prj').describe('The project that it is in.'),
-    name: Name.describe('Its name, which is unique in the project.'),
+    name: ShownName.describe('Its name, which is unique in the project.'),
     sourceId: Id('src').describe('The source whose events it takes.'),
     destinationId: Id('dst').describe('The destination that it delivers to.'),
     isEnabled: z.boolean().describe('A disabled connection gets no new deliveries.'),

@@ -2,8 +2,8 @@ import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import type { Destination as Row } from '../../core/db/configuration/destinations.ts'
-import { headerFault, MASKED_VALUE } from '../../core/delivery/headers.ts'
-import { RetryPolicy as AnyPolicy } from '../../core/delivery/retry.ts'
+import { headerFault, headerValueFault, MASKED_VALUE } from '../../core/delivery/headers.ts'
+import { RetryPolicyInput } from '../../core/delivery/retry.ts'
 import { encodeId } from '../../core/ids.ts'
 import {
   DELIVERY_TIMEOUT_MS_MAX,
@@ -12,10 +12,10 @@ import {
   FAILING_MINUTES,
 } from '../../core/limits.ts'
 import { StoredAuth } from '../../core/secrets/destination-secrets.ts'
-import { Id, Metadata, Name, Timestamp } from '../fields.ts'
+import { Id, Metadata, Name, ShownName, Timestamp } from '../fields.ts'
+import { shownUrl, Url } from './url.ts'
 
 /** Ours: the decisions give no bounds. */
-const URL_LENGTH_MAX = 2048
 const HEADERS_MAX = 50
 const CONCURRENCY_MAX = 1000
 const RATE_LIMIT_MAX = 1_000_000
@@ -72,7 +72,7 @@ export const Destination = z
   .object({
     id: Id('dst').describe('The id of the destination.'),
     projectId: Id('prj').describe('The project that it is in.'),
-    name: Name.describe('Its name, which is unique in the project.'),
+    name: ShownName.describe('Its name, which is unique in the project.'),
     mode: Mode.describe('`private` is reached through a connector.'),
     url: z.string().describe('Where deliveries go.'),
     connectorId: Id('cnr').nullable().describe('The connector of a private one; null otherwise.'),
@@ -99,11 +99,6 @@ export const Destination = z
   })
   .meta({ id: 'Destination', description: 'An endpoint that webhooks are delivered to.' })
 
-const Url = z
-  .url({ protocol: /^https?$/, error: 'Expected an http or https URL' })
-  .max(URL_LENGTH_MAX)
-  .refine((text) => isPlain(text), 'Credentials belong in auth, not in the URL')
-
 /** Headers that a client has us send. */
 export const Headers = z
   .record(z.string(), z.string())
@@ -121,10 +116,25 @@ export const Headers = z
     message: `Expected at most ${HEADERS_MAX} headers`,
   })
 
-const Secret = z.string().min(1).max(SECRET_LENGTH_MAX)
-const Member = z.string().min(1).max(256)
+/** RFC 7617 and RFC 6749 have no control characters in what proves a client. */
+const NO_CONTROL = /^\P{Cc}*$/u
+const CONTROL_FAULT = 'Expected no control characters'
+const Secret = z
+  .string()
+  .min(1)
+  .max(SECRET_LENGTH_MAX, { abort: true })
+  .regex(NO_CONTROL, CONTROL_FAULT)
+const Token = Secret.refine(
+  (text) => !NO_CONTROL.test(text) || headerValueFault(text) === undefined,
+  'Expected only characters that a header can carry, and no blanks around them',
+)
+const Member = z.string().min(1).max(256, { abort: true }).regex(NO_CONTROL, CONTROL_FAULT)
 
-const Kept = 'Left out, the stored one is kept if the type stays the same.'
+/** RFC 6749, section 3.3. */
+const SCOPE = /^(?:[!#-[\]-~]+(?: [!#-[\]-~]+)*)?$/
+
+const Kept =
+  'Left out, the stored one is kept if type, origin of `url` and `tokenUrl` stay the same.'
 
 const AuthInput = z
   .discriminatedUnion('type', [
@@ -136,8 +146,9 @@ const AuthInput = z
         type: z.literal('basic').describe('HTTP Basic.'),
         username: z
           .string()
-          .max(256)
-          .regex(/^[^:]*$/, 'A user name cannot hold a colon')
+          .max(256, { abort: true })
+          .regex(/^[^:]*$/, { error: 'A user name cannot hold a colon', abort: true })
+          .regex(NO_CONTROL, CONTROL_FAULT)
           .describe('The user name.'),
         password: Secret.optional().describe(`The password. ${Kept}`),
       })
@@ -145,7 +156,7 @@ const AuthInput = z
     z
       .strictObject({
         type: z.literal('bearer').describe('A bearer token.'),
-        token: Secret.optional().describe(`The token. ${Kept}`),
+        token: Token.optional().describe(`The token. ${Kept}`),
       })
       .meta({ id: 'BearerAuthInput', description: 'A token that stays the same.' }),
     z
@@ -154,7 +165,12 @@ const AuthInput = z
         tokenUrl: Url.describe('Where tokens are fetched.'),
         clientId: Member.describe('The id of the client.'),
         clientSecret: Secret.optional().describe(`The secret of the client. ${Kept}`),
-        scope: z.string().max(1024).optional().describe('The scope to ask for.'),
+        scope: z
+          .string()
+          .max(1024, { abort: true })
+          .regex(SCOPE, 'Expected names of scopes with single blanks between them')
+          .optional()
+          .describe('The scope to ask for.'),
       })
       .meta({
         id: 'OAuth2ClientCredentialsAuthInput',
@@ -171,12 +187,14 @@ export type AuthInput = z.output<typeof AuthInput>
 const changeable = {
   name: Name.describe('Unique in the project.'),
   mode: Mode.nullable().describe('`private` is reached through a connector. `public` by default.'),
-  url: Url.describe('Where deliveries go; http or https, without credentials.'),
+  url: Url.describe(
+    'Where deliveries go; http or https, without credentials. Kept in the form that is sent.',
+  ),
   connectorId: Id('cnr').nullable().describe('The connector of a private one.'),
   isEnabled: z.boolean().nullable().describe('Deliveries to a disabled one wait. True by default.'),
   method: z.enum(METHODS).nullable().describe('The method of deliveries; `POST` by default.'),
   headers: Headers.nullable().describe(
-    `Headers that deliveries carry, at most ${HEADERS_MAX}. A value of \`***\` keeps the stored one.`,
+    `Headers that deliveries carry, at most ${HEADERS_MAX}. A value of \`***\` keeps the stored one, if the origin of \`url\` stays the same.`,
   ),
   auth: AuthInput.nullable().describe('How Postern proves itself; null is not at all.'),
   timeoutMs: z
@@ -201,7 +219,9 @@ const changeable = {
     .max(CONCURRENCY_MAX)
     .nullable()
     .describe('Attempts at once; null is no limit.'),
-  retryPolicy: AnyPolicy.nullable().describe('Null is the default: 8 attempts over 28 hours.'),
+  retryPolicy: RetryPolicyInput.nullable().describe(
+    'Null is the default: 8 attempts over 28 hours.',
+  ),
   metadata: Metadata.nullable().describe('Null is none.'),
 }
 
@@ -235,7 +255,7 @@ export function viewDestination(row: Row, nowMs: number): z.output<typeof Destin
     projectId: encodeId('prj', row.projectId),
     name: row.name,
     mode: row.mode,
-    url: row.url,
+    url: shownUrl(row.url),
     connectorId: row.connectorId === null ? null : encodeId('cnr', row.connectorId),
     isEnabled: row.isEnabled,
     disabledReason: row.disabledReason,
@@ -256,9 +276,4 @@ export function viewDestination(row: Row, nowMs: number): z.output<typeof Destin
     createdAt: timestamp(row.createdAt.getTime()),
     updatedAt: timestamp(row.updatedAt.getTime()),
   })
-}
-
-function isPlain(text: string): boolean {
-  const url = URL.parse(text)
-  return url !== null && url.username === '' && url.password === ''
 }

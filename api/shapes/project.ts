@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Project as Row } from '../../core/db/configuration/projects.ts'
 import { encodeId } from '../../core/ids.ts'
-import { Id, Metadata, Name, Timestamp } from '../fields.ts'
+import { Id, Metadata, Name, ShownName, Timestamp } from '../fields.ts'
 
 export const Project = z
   .object({
     id: Id('prj').describe('The id of the project.'),
     organisationId: Id('org').describe('The organisation that it belongs to.'),
-    name: Name.describe('Its name, which is unique in the organisation.'),
+    name: ShownName.describe('Its name, which is unique in the organisation.'),
     isDefault: z.boolean().describe('Keys for all projects act in it unless they name another.'),
     metadata: Metadata,
     createdAt: Timestamp.describe('When it was created.'),

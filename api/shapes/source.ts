@@ -8,7 +8,7 @@ import { IDEMPOTENCY_KEYS_MAX, PAYLOAD_KB_MAX } from '../../core/limits.ts'
 import { Selector } from '../../core/match/selector.ts'
 import { bodyAuthenticated, VerifierConfig } from '../../core/verify/config.ts'
 import { VerifierInput } from '../../core/verify/presets.ts'
-import { Id, Metadata, Name, Timestamp } from '../fields.ts'
+import { Id, Metadata, Name, ShownName, Timestamp } from '../fields.ts'
 import { moment } from './delivery.ts'
 
 /** Longest answer that a source may give to its sender. Ours. */
@@ -63,7 +63,7 @@ export const Source = z
   .object({
     id: Id('src').describe('The id of the source.'),
     projectId: Id('prj').describe('The project that it is in.'),
-    name: Name.describe('Its name, which is unique in the project.'),
+    name: ShownName.describe('Its name, which is unique in the project.'),
     kind: Kind.describe('How webhooks come in.'),
     maskId: z.string().describe('The secret part of its ingest URL.'),
     ingestUrl: z.string().describe('Where the provider sends its webhooks.'),

@@ -109,10 +109,17 @@ export function headerFault(name: string, value: string): string | undefined {
     return 'is not a header name'
   }
   if (forbiddenDestinationHeader(name)) return 'is a header that a destination may not set'
+  return headerValueFault(value)
+}
+
+/** What is wrong with the value of a header that a client has us send; undefined when nothing is. */
+export function headerValueFault(value: string): string | undefined {
   if (value.length > VALUE_LENGTH_MAX) return `must be at most ${VALUE_LENGTH_MAX} characters`
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-    ? undefined
-    : 'must hold only characters that a header can carry'
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    return 'must hold only characters that a header can carry'
+  }
+  // Whoever reads the header drops them. (RFC 9110, section 5.5)
+  return /^[\t ]|[\t ]$/.test(value) ? 'must have no blanks around it' : undefined
 }
 
 interface Incoming {

@@ -81,9 +81,14 @@ const Policy = z
  * delays; `linear` and `exponential` start at 30 s and end at 10 h unless they say otherwise.
  * (decisions: Resources, RetryPolicy)
  */
-export const RetryPolicy = z
-  .preprocess(countAttempts, Policy)
-  .meta({ id: 'RetryPolicyInput', description: 'When a failed attempt is tried again.' })
+export const RetryPolicy = z.preprocess(countAttempts, Policy)
+
+/** A policy that a client gives: what in it can never work is refused. (decisions: Configuration) */
+export const RetryPolicyInput = RetryPolicy.superRefine((policy, context) => {
+  for (const { path, message } of faultsOf(policy)) {
+    context.addIssue({ code: 'custom', path, message })
+  }
+}).meta({ id: 'RetryPolicyInput', description: 'When a failed attempt is tried again.' })
 
 export type RetryPolicy = z.infer<typeof Policy>
 
@@ -179,6 +184,27 @@ function delayMsAfter(policy: RetryPolicy, failures: number): number {
   const initial = policy.initialDelaySeconds ?? DEFAULT_INITIAL_DELAY_SECONDS
   const factor = policy.strategy === 'linear' ? failures : 2 ** (failures - 1)
   return 1_000 * Math.min(initial * factor, policy.maxDelaySeconds ?? DEFAULT_MAX_DELAY_SECONDS)
+}
+
+function faultsOf(policy: RetryPolicy): { path: (string | number)[]; message: string }[] {
+  const { initialDelaySeconds, maxDelaySeconds, retryOn = [] } = policy
+  const faults = retryOn.flatMap((item, at) => {
+    const message = neverRetried(item)
+    return message === undefined ? [] : [{ path: ['retryOn', at], message }]
+  })
+  if ((initialDelaySeconds ?? 0) <= (maxDelaySeconds ?? DELAY_SECONDS_MAX)) return faults
+  return [
+    ...faults,
+    { path: ['maxDelaySeconds'], message: 'must not be below initialDelaySeconds' },
+  ]
+}
+
+/** Why nothing that failed can be this. */
+function neverRetried(item: string): string | undefined {
+  if (item.startsWith('1')) return 'is no answer: a 1xx comes before one'
+  if (item.startsWith('2')) return 'is a success, which is never tried again'
+  if (item === '410') return 'says that the endpoint is gone, which is never tried again'
+  return item === 'expired' ? 'says that the event is past retention' : undefined
 }
 
 function misplaced(policy: z.infer<typeof Policy>): string[] {

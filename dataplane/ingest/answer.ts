@@ -15,6 +15,9 @@ export interface Answer {
   close?: boolean
 }
 
+/** A body that somebody chose is no page of this origin, whatever its type says. */
+const INERT = { 'x-content-type-options': 'nosniff', 'content-security-policy': 'sandbox' }
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A refusal in ingest's flat shape. (spec: Envelopes) */
@@ -86,7 +89,7 @@ function accepted(
       const type = response.contentType ?? 'text/plain; charset=utf-8'
       return {
         status: 200,
-        headers: { 'content-type': type, ...headers },
+        headers: { 'content-type': type, ...INERT, ...headers },
         body: response.body ?? '',
       }
     }

@@ -132,7 +132,7 @@ function compileDestination(row: DestinationRow, deps: CompileDeps): Destination
     id: row.id,
     organisationId: row.organisationId,
     isEnabled: row.isEnabled,
-    url: row.url,
+    url: url.origin + url.pathname + url.search,
     origin: url.origin,
     path: url.pathname + url.search,
     method: Method.parse(row.method),

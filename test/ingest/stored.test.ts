@@ -155,6 +155,9 @@ test.each(RESPONSES)(
     const heard = await relay.send(source, sent)
     expect(heard).toMatchObject({ status: 200, text })
     expect(heard.headers['content-type']).toBe(type)
+    const isChosen = text !== ''
+    expect(heard.headers['x-content-type-options']).toBe(isChosen ? 'nosniff' : undefined)
+    expect(heard.headers['content-security-policy']).toBe(isChosen ? 'sandbox' : undefined)
     expect(heard.headers['postern-event-id']).toMatch(/^evt_/)
     const again = await relay.send(source, sent)
     expect(again).toMatchObject({ status: 200, text })
