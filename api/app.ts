@@ -10,9 +10,10 @@ import {
   IDLE_TIMEOUT_MS,
   invite,
   refuseConnection,
+  refusalText,
   type EdgeAnswer,
 } from '../core/http/edge.ts'
-import { hostFault, type EdgeFault } from '../core/http/fault.ts'
+import { hostFault, TOO_MANY_CONNECTIONS, type EdgeFault } from '../core/http/fault.ts'
 import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-close.ts'
 import { originForm } from '../core/http/target.ts'
 import { decodeId } from '../core/ids.ts'
@@ -194,6 +195,9 @@ function readName(param: string, text: string): string {
   const { data, error } = Name.safeParse(text)
   return data ?? refuseField(path, error?.issues[0]?.message ?? 'Not a name')
 }
+
+/** What a client is told that has too many connections. */
+export const connectionRefusal = (): string => refusalText(edge, TOO_MANY_CONNECTIONS)
 
 /** What is no HTTP never becomes a request; it is answered in the envelope all the same. */
 function answerFault({ status, code, message: said }: EdgeFault): EdgeAnswer {

@@ -7,7 +7,9 @@ import { readConfig } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/db.ts'
 import { warmUp } from '../core/db/warm-up.ts'
+import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
+import { capConnections } from '../core/http/connection-cap.ts'
 import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
@@ -16,7 +18,7 @@ import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
 import { openNats } from '../core/stream/nats.ts'
 import { KeyStore } from '../core/verify/keys.ts'
-import { buildApp } from './app.ts'
+import { buildApp, connectionRefusal } from './app.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { SharedReads } from './shared-reads.ts'
 import { ShortLimit } from './short-limit.ts'
@@ -69,6 +71,11 @@ const ready = async (): Promise<void> => {
   await nats.flush()
 }
 await using ops = await openOps({ port: config.OPS_PORT, ready, registry })
+capConnections(app.server, {
+  max: config.CONNECTIONS_PER_ADDRESS,
+  trusted: compileCidrs(config.TRUSTED_PROXIES),
+  refusal: connectionRefusal(),
+})
 await app.listen({ host: '0.0.0.0', port: config.API_PORT })
 log.info({ addresses: app.addresses(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

@@ -35,6 +35,8 @@ const Settings = z.object({
   GATEWAY_URL: origin.optional(),
   /** CIDRs whose X-Forwarded-For is believed. */
   TRUSTED_PROXIES: list.default([]),
+  /** Connections of one address, of ingest and of the API each; proxies that are trusted have no such limit. */
+  CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(1).default(1_000),
   /** CIDRs that deliveries may reach although they are private. */
   DELIVERY_ALLOW_CIDRS: list.optional(),
   DEFAULT_PLAN: z.enum(['hobby', 'launch', 'scale', 'enterprise']).default('enterprise'),

@@ -66,6 +66,16 @@ export const HEADERS_TIMEOUT_MS = 15_000
 export const INGEST_REQUEST_TIMEOUT_MS = 60_000
 export const API_REQUEST_TIMEOUT_MS = 30_000
 
+/**
+ * Bodies that ingest receives at once, in memory: all of them, and past half of that those of one source and of one
+ * organisation. One that brings fewer bytes over a time is given up. Ours.
+ */
+export const READING_BYTES_MAX = 256 * 1024 * 1024
+export const READING_SOURCE_BYTES = 64 * 1024 * 1024
+export const READING_ORGANISATION_BYTES = 192 * 1024 * 1024
+export const BODY_RATE_SECONDS = 10
+export const BODY_BYTES_PER_SECOND_MIN = 500
+
 /** Of 1,024 bytes each. (decisions: Resources, Source) */
 export const PAYLOAD_KB_DEFAULT = 512
 export const PAYLOAD_KB_MAX = 5120

@@ -89,8 +89,15 @@ export function isReachable(ip: string, allowed: CompiledCidrs): boolean {
   const bytes = bytesOf(ip)
   if (bytes === undefined) return false
   if (classOf(bytes) === 'public') return true
+  return isWithin(ip, allowed)
+}
+
+/** An IPv4 address that is written as IPv6 is itself. */
+export function isWithin(ip: string, cidrs: CompiledCidrs): boolean {
+  const bytes = bytesOf(ip)
+  if (bytes === undefined) return false
   const carried = carriedIPv4(bytes)
-  return allowed.some(
+  return cidrs.some(
     (cidr) => contains(cidr, bytes) || (carried !== undefined && contains(cidr, carried)),
   )
 }

@@ -50,7 +50,7 @@ export function guardEdge(server: Server, edge: Edge): void {
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connect', (_request, socket) => {
     const message = 'There is nothing to connect to at this address'
-    closeGently(socket, text(edge, { status: 404, code: 'NOT_FOUND', message }))
+    closeGently(socket, refusalText(edge, { status: 404, code: 'NOT_FOUND', message }))
   })
   server.on('checkContinue', (request, response) => {
     waiting.set(request, response)
@@ -89,7 +89,7 @@ export function refuseConnection(
   } else {
     const fault = faultOf(error, current !== undefined, edge.requestMs)
     if (fault === undefined || current?.headersSent === true) socket.destroy()
-    else closeGently(socket, text(edge, fault))
+    else closeGently(socket, refusalText(edge, fault))
   }
 }
 
@@ -101,7 +101,7 @@ function answerOf(
 }
 
 /** For a connection that has no request. */
-function text(edge: Pick<Edge, 'answer'>, fault: EdgeFault): string {
+export function refusalText(edge: Pick<Edge, 'answer'>, fault: EdgeFault): string {
   const { headers, body } = edge.answer(fault)
   const lines = Object.entries({
     ...headers,

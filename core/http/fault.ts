@@ -15,6 +15,11 @@ function notHttp(reason: string): EdgeFault {
   return { status: 400, code: 'BAD_REQUEST', message: `The request is not valid HTTP: ${reason}` }
 }
 
+export const TOO_MANY_CONNECTIONS: EdgeFault = {
+  status: 429,
+  message: 'There are too many connections from this address',
+}
+
 export const EXPECTATION: EdgeFault = {
   status: 417,
   message: 'The only expectation that is met is 100-continue',

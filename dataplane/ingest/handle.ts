@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../core/clock.ts'
 import { HOPS_HEADER, hopsOf } from '../../core/delivery/hops.ts'
 import { encodeId } from '../../core/ids.ts'
-import { HOPS_MAX } from '../../core/limits.ts'
+import { BODY_BYTES_PER_SECOND_MIN, HOPS_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import { nowDoing } from '../../core/loop/watch.ts'
 import type { Admission } from '../../core/pacing/ingest-limit.ts'
@@ -90,8 +90,10 @@ async function passChecks(
   const limited = takeLimits(deps, source)
   if (limited !== undefined) return closing(limited)
 
-  const read = await deps.bodies.read(raw, source.maxBytes)
+  const read = await deps.bodies.read(raw, source, source.maxBytes)
   if (read.kind === 'too_large') return closing(tooLarge(source))
+  if (read.kind === 'too_slow') return closing(tooSlow())
+  if (read.kind === 'overloaded') return closing(overloaded())
   if (read.kind !== 'read') return closing(unavailable())
   const { body } = read
   if (hasNul(body)) return refusal('UNSUPPORTED_BODY', 'The body contains NUL bytes')
@@ -206,6 +208,15 @@ function loops(): Answer {
 
 function tooLarge(source: IngestSource): Answer {
   return refusal('PAYLOAD_TOO_LARGE', `The body is larger than ${source.maxBytes / 1_024} KiB`)
+}
+
+function tooSlow(): Answer {
+  return plainRefusal(408, `The body came at less than ${BODY_BYTES_PER_SECOND_MIN} bytes a second`)
+}
+
+function overloaded(): Answer {
+  const message = 'More bodies arrive at once than there is room for, try again'
+  return plainRefusal(503, message, { 'retry-after': '1' })
 }
 
 function notAllowed(source: IngestSource): Answer {

@@ -5,7 +5,9 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { openClock } from '../../core/clock.ts'
 import { readConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
+import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
+import { capConnections } from '../../core/http/connection-cap.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
@@ -15,6 +17,7 @@ import { readKeyring } from '../../core/secrets/sealed.ts'
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
 import { openIngest } from './ingest.ts'
+import { connectionRefusal } from './server.ts'
 import { spoolSettings } from './spool.ts'
 
 const config = readConfig(process.env)
@@ -53,6 +56,11 @@ await using ingest = await openIngest({
   name: config.INSTANCE_NAME,
   registry,
   spool: spoolSettings(config),
+})
+capConnections(ingest.app.server, {
+  max: config.CONNECTIONS_PER_ADDRESS,
+  trusted: compileCidrs(config.TRUSTED_PROXIES),
+  refusal: connectionRefusal(),
 })
 await ingest.app.listen({ host: '0.0.0.0', port: config.INGEST_PORT })
 await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ingest.ready() })

@@ -5,9 +5,10 @@ import {
   guardEdge,
   IDLE_TIMEOUT_MS,
   refuseConnection,
+  refusalText,
   type EdgeAnswer,
 } from '../../core/http/edge.ts'
-import { hostFault, type EdgeFault } from '../../core/http/fault.ts'
+import { hostFault, TOO_MANY_CONNECTIONS, type EdgeFault } from '../../core/http/fault.ts'
 import { closeAfterAnswer, isClosing, isUnfinished } from '../../core/http/gentle-close.ts'
 import { originForm } from '../../core/http/target.ts'
 import { INGEST_REQUEST_TIMEOUT_MS } from '../../core/limits.ts'
@@ -63,6 +64,9 @@ async function sendLast(reply: FastifyReply, answer: Answer): Promise<FastifyRep
   closeAfterAnswer(raw)
   return send(reply, { ...answer, headers: { ...answer.headers, connection: 'close' } })
 }
+
+/** What a client is told that has too many connections. */
+export const connectionRefusal = (): string => refusalText(edge, TOO_MANY_CONNECTIONS)
 
 /** What no source sees is answered in ingest's own shape too. */
 function answerFault(fault: EdgeFault): EdgeAnswer {

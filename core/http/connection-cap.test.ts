@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+
+import { expect, test } from 'vitest'
+
+import { compileCidrs } from '../egress/address.ts'
+import { capConnections } from './connection-cap.ts'
+
+const REFUSAL = 'HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\n\r\n'
+
+async function open(trusted: string[]): Promise<Server> {
+  const server = createServer((_request, response) => response.end('taken'))
+  capConnections(server, { max: 2, trusted: compileCidrs(trusted), refusal: REFUSAL })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+async function dial(server: Server, localAddress = '127.0.0.1'): Promise<Socket> {
+  const at = server.address()
+  const port = typeof at === 'object' ? (at?.port ?? 0) : 0
+  const socket = connect({ host: '127.0.0.1', port, localAddress })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+async function ask(socket: Socket): Promise<string> {
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  const [chunk] = await once(socket, 'data')
+  return String(chunk).slice(0, 12)
+}
+
+test('an address that has as many connections as it may is told so, and others are taken', async () => {
+  await using server = await open([])
+  const held = [await dial(server), await dial(server)]
+  const third = await dial(server)
+  expect(await ask(third)).toBe('HTTP/1.1 429')
+  await once(third, 'close')
+  expect(await Promise.all(held.map(ask))).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
+  const other = await dial(server, '127.0.0.2')
+  expect(await ask(other)).toBe('HTTP/1.1 200')
+  held[0]?.destroy()
+  await expect.poll(async () => await ask(await dial(server))).toBe('HTTP/1.1 200')
+  server.closeAllConnections()
+})
+
+test('a trusted proxy has as many connections as it likes', async () => {
+  await using server = await open(['127.0.0.0/24'])
+  const sockets = await Promise.all(Array.from({ length: 6 }, async () => await dial(server)))
+  expect(new Set(await Promise.all(sockets.map(ask)))).toEqual(new Set(['HTTP/1.1 200']))
+  server.closeAllConnections()
+})
