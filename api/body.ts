@@ -1,6 +1,6 @@
 import { refuseField } from '../core/errors.ts'
 import { API_BODY_VALUES_MAX } from '../core/limits.ts'
-import { parseExactJson } from '../core/request/json.ts'
+import { ExactNumber, parseExactJson } from '../core/request/json.ts'
 
 /** Far deeper than any member of ours; a document that is nested for its own sake stops here. */
 const DEPTH_MAX = 64
@@ -18,8 +18,8 @@ export function readBody(bytes: unknown, contentType: string | undefined): unkno
 }
 
 /**
- * Strings that PostgreSQL cannot hold are refused wherever they stand: U+0000 and halves of surrogate pairs. Walks
- * with a stack of its own, so that depth costs nothing.
+ * Strings that PostgreSQL cannot hold are refused wherever they stand: U+0000 and halves of surrogate pairs; and so are
+ * numbers that a double would change. Walks with a stack of its own, so that depth costs nothing.
  */
 export function refuseUnstorable(part: string, root: unknown): void {
   const open: Place[] = []
@@ -30,6 +30,7 @@ export function refuseUnstorable(part: string, root: unknown): void {
     const place = { value, key, inside, depth: inside === undefined ? 0 : inside.depth + 1 }
     if (place.depth > DEPTH_MAX) refuseField(part, `Nested more than ${DEPTH_MAX} levels deep`)
     if (typeof value === 'string') refuseText(value, place)
+    else if (value instanceof ExactNumber) refuseInexact(place)
     else if (typeof value === 'object' && value !== null) open.push(place)
   }
   enter(root, part, undefined)
@@ -62,6 +63,14 @@ function refuseText(text: string, place: Place): void {
   }
 }
 
+/** A sample stands for what a provider may send, and is compared as it is. */
+const SAMPLE = /^body\.sample\.body(?:\.|$)/
+
+function refuseInexact(place: Place): void {
+  const path = pathOf(place)
+  if (!SAMPLE.test(path)) refuseField(path, 'Is a number that cannot be kept exactly')
+}
+
 function pathOf({ key, inside }: Place): string {
   return inside === undefined ? String(key) : `${pathOf(inside)}.${key}`
 }
@@ -78,6 +87,8 @@ function parse(bytes: Buffer): unknown {
     if (error instanceof SyntaxError || error instanceof TypeError) {
       refuseField('body', `Not valid JSON (${error.message})`)
     }
+    if (error instanceof RangeError)
+      refuseField('body', `Nested more than ${DEPTH_MAX} levels deep`)
     throw error
   }
 }
