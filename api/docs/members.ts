@@ -27,7 +27,9 @@ export function member(
   { components, isRequired, text }: { components: Components; isRequired: boolean; text?: string },
 ): Html {
   const { description, ...resolved } = resolve(schema, components)
-  const said = text ?? (typeof description === 'string' ? description : undefined)
+  // What stands beside a reference is about this member, what it refers to is about all of them.
+  const told = schema['description'] ?? description
+  const said = text ?? (typeof told === 'string' ? told : undefined)
   return html`<div class="member">
     <dt>
       <code>${name}</code>

@@ -1,46 +1,34 @@
-import { encodeId, type Prefix } from '../../core/ids.ts'
+import type { Prefix } from '../../core/ids.ts'
 import { asJson, asList, resolve, type Json } from './json.ts'
+import { MOMENT, sampleId, SAMPLES, UUID } from './samples.ts'
 
 /** What members of that name look like, where the schema alone would give an empty word. */
-const SAMPLES: Readonly<Record<string, unknown>> = {
-  name: 'Orders',
-  url: 'https://example.com/webhooks',
-  requestUrl: 'https://example.com/webhooks',
+const WORDS: Readonly<Record<string, unknown>> = {
   ingestUrl: 'https://hooks.example.com/kq3vz5d2m7x4bnafw6ytr2jsle',
   maskId: 'kq3vz5d2m7x4bnafw6ytr2jsle',
-  eventType: 'order.paid',
-  eventTypes: ['order.*'],
+  name: 'shop',
+  url: 'https://shop.example.com/webhooks',
+  eventTypes: ['invoice.*'],
   method: 'POST',
   path: '/',
   contentType: 'application/json',
   remoteIp: '203.0.113.7',
-  raw: '{"type":"order.paid","amount":12}',
-  payload: { type: 'order.paid', amount: 12 },
-  body: { type: 'order.paid', amount: 12 },
-  responseStatus: 200,
-  responseBody: 'ok',
-  verifiedWith: 'none',
+  body: { type: 'invoice.paid', amount: 12 },
+  secret: 'whsec_…',
   team: 'payments',
   'x-team': 'payments',
-  preset: 'github',
+  preset: 'stripe',
+  type: 'hmac',
   needs: ['secret'],
-  idempotencyKeys: ['header.x-request-id'],
+  idempotencyKeys: ['body.id'],
+  eventTypeField: 'body.type',
+  allowedMethods: ['POST'],
+  ingestResponse: { kind: 'default' },
   maxPayloadSizeKb: 512,
   timeoutMs: 15_000,
-  maxAttempts: 8,
-  sizeBytes: 33,
-  isBinary: false,
-  bodyAuthenticated: false,
-  headers: [['content-type', 'application/json']],
-  requestHeaders: [['content-type', 'application/json']],
-  responseHeaders: [['content-type', 'text/plain']],
   query: [],
-  rawBase64: 'eyJ0eXBlIjoib3JkZXIucGFpZCIsImFtb3VudCI6MTJ9',
-  sentence: 'Delivered at the first attempt',
 }
 
-const MOMENT = '2026-11-20T09:00:00.000Z'
-const UUID = '01932f1c-5b2e-7c40-9d3a-6f1b2c3d4e5f'
 const DEPTH_MAX = 12
 
 interface Scope {
@@ -78,13 +66,20 @@ export function illustrated(
 }
 
 function make(name: string, schema: Json, outer: Scope): unknown {
+  const [, component = ''] = /^#\/components\/schemas\/(.+)$/.exec(String(schema['$ref'])) ?? []
+  const told = SAMPLES[component]
+  if (told === undefined) return makeAny(name, schema, outer)
+  return { ...asJson(makeAny(name, schema, outer)), ...told }
+}
+
+function makeAny(name: string, schema: Json, outer: Scope): unknown {
   const scope = { ...outer, depth: outer.depth + 1 }
   if (scope.depth > DEPTH_MAX) return null
   const target = resolve(schema, scope.schemas)
   const [given] = asList(target['examples'])
   if (given !== undefined) return given
   if ('const' in target) return target['const']
-  const sample = SAMPLES[name]
+  const sample = WORDS[name]
   const alternatives = alternativesOf(target)
   if (alternatives.length > 0) return makeAlternative(name, alternatives, scope)
   if (sample !== undefined && fits(sample, target)) return sample
@@ -104,7 +99,7 @@ function alternativesOf({ anyOf, oneOf, ...rest }: Json): Json[] {
 /** What may be null and has no sample is null: so it is for most of its life. */
 function makeAlternative(name: string, alternatives: Json[], scope: Scope): unknown {
   const resolved = alternatives.map((one) => resolve(one, scope.schemas))
-  const sample = SAMPLES[name]
+  const sample = WORDS[name]
   if (sample !== undefined && resolved.some((one) => fits(sample, one))) return sample
   const isNullable = resolved.some((one) => one['type'] === 'null')
   if (isNullable && scope.io === 'output') return null
@@ -160,7 +155,8 @@ function makeString(schema: Json): string {
   if (format === 'uri') return 'https://example.com/'
   if (format === 'uuid') return UUID
   const [, prefix] = /^\^([a-z]{3})_/.exec(String(pattern)) ?? []
-  if (prefix !== undefined) return idOf(prefix)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- taken from the pattern that Id() made
+  if (prefix !== undefined) return sampleId(prefix as Prefix)
   if (typeof pattern === 'string' && pattern.includes('T')) return MOMENT
   return 'text'.padEnd(Number(minLength ?? 0), 'x')
 }
@@ -168,12 +164,6 @@ function makeString(schema: Json): string {
 function numberIn({ minimum, maximum }: Json): number {
   const low = typeof minimum === 'number' && minimum > Number.MIN_SAFE_INTEGER ? minimum : 1
   return typeof maximum === 'number' ? Math.min(low, maximum) : low
-}
-
-/** One id for each kind, so that examples of several operations go together. */
-function idOf(prefix: string): string {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- taken from the pattern that Id() made
-  return encodeId(prefix as Prefix, UUID)
 }
 
 function fits(value: unknown, { type, pattern, maxLength, ...rest }: Json): boolean {

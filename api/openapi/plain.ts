@@ -19,7 +19,7 @@ export function plain(schema: unknown): Json {
   for (const union of ['anyOf', 'oneOf']) {
     if (union in json) json[union] = asList(json[union]).map(plain)
   }
-  return untupled(splitTypes(withoutNoise(json)))
+  return untupled(splitTypes(onePattern(withoutNoise(json))))
 }
 
 /** Of a union whose alternatives all have names. */
@@ -50,11 +50,20 @@ function withoutNoise(given: Json): Json {
   const { type, ...bounds } = asJson(json['propertyNames'])
   const isNoise: Readonly<Record<string, boolean>> = {
     pattern: json['format'] === 'date-time',
+    // `contentEncoding` says it.
+    format: json['format'] === 'base64',
     minimum: json['minimum'] === Number.MIN_SAFE_INTEGER,
     maximum: json['maximum'] === Number.MAX_SAFE_INTEGER,
     propertyNames: type === 'string' && Object.keys(bounds).length === 0,
   }
   return Object.fromEntries(Object.entries(json).filter(([key]) => isNoise[key] !== true))
+}
+
+/** Several patterns of one text are one that looks ahead for each of them. */
+function onePattern({ allOf, ...json }: Json): Json {
+  if (allOf === undefined) return json
+  const patterns = asList(allOf).map((one) => String(asJson(one)['pattern']))
+  return { ...json, pattern: `^${patterns.map((one) => `(?=[\\s\\S]*?(?:${one}))`).join('')}` }
 }
 
 const ABOUT_ALL = new Set(['description', 'default', 'examples'])
