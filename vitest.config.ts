@@ -20,6 +20,21 @@ export default defineConfig({
       },
       {
         test: {
+          // All that reads and writes times, where the machine's zone is none of UTC's.
+          name: 'zone',
+          include: [
+            '{api,core,dataplane}/**/{granularity,partitions,plans,retry,spans,subscription}*.test.ts',
+            'core/{billing,delivery,pacing,plans,retention,statistics}/**/*.test.ts',
+            'core/verify/{keys,verify}.test.ts',
+            'core/{clock,ids,log}.test.ts',
+            'test/zone/*.test.ts',
+          ],
+          env: { TZ: 'America/New_York' },
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
           exclude: [
@@ -27,6 +42,7 @@ export default defineConfig({
             'test/conformance/**',
             'test/faults/**',
             'test/openapi/**',
+            'test/zone/**',
           ],
           globalSetup: ['test/servers.ts'],
           testTimeout: 60_000,

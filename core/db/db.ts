@@ -23,6 +23,11 @@ const IDLE_MS = 300_000
 /** Named statements that name a day's partition stay with their connection: an older one makes way. */
 const CONNECTION_LIFE_SECONDS = 3_600
 
+/**
+ * Whatever the server is set to: days are those of UTC and have 24 hours, and times are written as pg reads them.
+ */
+const PLAIN = '-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres'
+
 const ALONE = '-c max_parallel_workers_per_gather=0 -c jit=off'
 
 /**
@@ -75,7 +80,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     // A process that froze inside a transaction must not commit it minutes later.
     idle_in_transaction_session_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    ...(planning && { options: PLANNING[planning] }),
+    options: planning === undefined ? PLAIN : `${PLAIN} ${PLANNING[planning]}`,
   })
   if (planning === 'lists') keepPlans(pool)
   pool.on('error', (err) => log.warn({ err }, 'Lost a database connection'))

@@ -39,7 +39,7 @@ export const noteFailures = sql`
   order by destination_id
   on conflict (destination_id) do update set
     failing_since = case
-      when excluded.failing_since > f.last_failure_at + ${FAILING_SILENCE_DAYS} * interval '1 day'
+      when excluded.failing_since > f.last_failure_at + ${FAILING_SILENCE_DAYS} * interval '24 hours'
         then excluded.failing_since
       when f.failing_since > coalesce(greatest(f.last_success_at, excluded.last_success_at), '-infinity')
         then f.failing_since
