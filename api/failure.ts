@@ -52,7 +52,7 @@ export async function sendFailure(
 }
 
 /** What a refusal answers; undefined for what is not the client's fault. */
-function answerOf(error: unknown): Answer | undefined {
+export function answerOf(error: unknown): Answer | undefined {
   const refusal = asRefusal(error)
   if (refusal === undefined) return undefined
   const { code, data } = refusal

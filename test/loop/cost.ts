@@ -1,0 +1,31 @@
+/** What one turn of a loop may take of anything that a tenant or a stranger sends. */
+const TURN_MS = 50
+
+/** The fixed work below, on the machine on which the limits were set, when it does nothing else. */
+const FLOOR_MS = 12
+
+/** Time of this thread alone, whatever else the machine does. */
+function cpuMs(act: () => unknown): number {
+  const before = process.threadCpuUsage()
+  act()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
+}
+
+/** `TURN_MS` on that machine; more on a slower one, by as much as the same work takes longer there. */
+export function turnMs(): number {
+  const floor = Math.min(...Array.from({ length: 5 }, () => cpuMs(fixedWork)))
+  return TURN_MS * Math.max(1, floor / FLOOR_MS)
+}
+
+/** Allocates, hashes and parses, as what is measured does. */
+function fixedWork(): number {
+  const members = Array.from({ length: 6_000 }, (_, at) => `"k${at}":[${at},"${at}"]`)
+  const value: unknown = JSON.parse(`{${members.join(',')}}`)
+  return new Map(Object.entries(Object(value))).size + JSON.stringify(value).length
+}
+
+/** The least of some runs: the first of a function is slower by its compilation, others by a collection of garbage. */
+export function leastMs(act: () => unknown): number {
+  return Math.min(...Array.from({ length: 3 }, () => cpuMs(act)))
+}
