@@ -161,10 +161,11 @@ export const PULL_BYTES_MAX = 512 * 1024
 export const LANE_BYTES_MAX = 4 * 1024 * 1024
 
 /**
- * Bodies larger than `MESSAGE_BODY_BYTES_MAX` that a worker has in memory to send them, over all destinations and for
- * one. The others wait in PostgreSQL. Ours.
+ * Bodies larger than `MESSAGE_BODY_BYTES_MAX` that a worker has in memory to send them, over all destinations, for those
+ * of an organisation and for one. The others wait in PostgreSQL. Ours.
  */
 export const LARGE_BODY_BYTES_MAX = 64 * 1024 * 1024
+export const ORGANISATION_LARGE_BODY_BYTES_MAX = 32 * 1024 * 1024
 export const LANE_LARGE_BODY_BYTES_MAX = 16 * 1024 * 1024
 
 /** Days of the retention classes that events are partitioned by. (spec: Limits, "Event retention") */

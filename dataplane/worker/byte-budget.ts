@@ -52,6 +52,11 @@ export class ByteBudget {
     return this.#held < this.#max && this.#line.length === 0
   }
 
+  /** Nobody holds any of it or waits for it. */
+  get isUnused(): boolean {
+    return this.#held === 0 && this.#line.length === 0
+  }
+
   /** Counts what is in memory already, room or not. */
   hold(bytes: number): Share {
     return new Share(bytes, this.#change)

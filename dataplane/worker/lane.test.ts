@@ -32,6 +32,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       log: pino({ level: 'silent' }),
       pacer: new Pacer(),
       largeBodies: new ByteBudget(1),
+      largeBodiesOf: () => new ByteBudget(1),
       readBody: async () => undefined,
       deliver: async (work, destination) => {
         seen.sent++

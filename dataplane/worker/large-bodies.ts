@@ -11,6 +11,8 @@ export interface LargeBodiesDeps {
   log: Logger
   /** For those of all lanes. */
   largeBodies: ByteBudget
+  /** For those of one organisation. */
+  largeBodiesOf(organisationId: string): ByteBudget
   hands: Hands
   /** Undefined when the event is not there any more. */
   readBody(work: Work): Promise<Buffer | undefined>
@@ -45,14 +47,16 @@ export class LargeBodies {
 
   /** To be called when one more may be needed. */
   look(): void {
-    if (this.#queue.bodiless === 0 || this.#isInLine || this.#next() === undefined) return
-    void this.#bringNext()
+    if (this.#queue.bodiless === 0 || this.#isInLine) return
+    const next = this.#next()
+    if (next !== undefined) void this.#bringNext(next.organisationId)
   }
 
-  async #bringNext(): Promise<void> {
+  async #bringNext(organisationId: string): Promise<void> {
     this.#isInLine = true
     const room = [
       await this.#own.take(LARGEST_BYTES),
+      await this.#deps.largeBodiesOf(organisationId).take(LARGEST_BYTES),
       await this.#deps.largeBodies.take(LARGEST_BYTES),
     ]
     this.#isInLine = false

@@ -1,4 +1,9 @@
-import { CLAIM_BYTES_MAX, LARGE_BODY_BYTES_MAX, WORK_BYTES_MAX } from '../../core/limits.ts'
+import {
+  CLAIM_BYTES_MAX,
+  LARGE_BODY_BYTES_MAX,
+  ORGANISATION_LARGE_BODY_BYTES_MAX,
+  WORK_BYTES_MAX,
+} from '../../core/limits.ts'
 import { ByteBudget, type Share } from './byte-budget.ts'
 
 /** Lanes that take parked rows back at once: fewer than there are connections. */
@@ -12,13 +17,24 @@ export interface Memory {
   claims: ByteBudget
   /** Larger bodies, each from before it is read until its attempt is over. */
   largeBodies: ByteBudget
+  /** The same of one organisation, so that one whose destinations hang leaves room for others. */
+  largeBodiesOf(organisationId: string): ByteBudget
 }
 
 export function openMemory(): Memory {
+  const ofOrganisations = new Map<string, ByteBudget>()
   return {
     work: new ByteBudget(WORK_BYTES_MAX),
     claims: new ByteBudget(CLAIMS_MAX * CLAIM_BYTES_MAX),
     largeBodies: new ByteBudget(LARGE_BODY_BYTES_MAX),
+    largeBodiesOf(organisationId) {
+      const known = ofOrganisations.get(organisationId)
+      if (known !== undefined) return known
+      for (const [id, budget] of ofOrganisations) if (budget.isUnused) ofOrganisations.delete(id)
+      const budget = new ByteBudget(ORGANISATION_LARGE_BODY_BYTES_MAX)
+      ofOrganisations.set(organisationId, budget)
+      return budget
+    },
   }
 }
 

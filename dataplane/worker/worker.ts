@@ -278,6 +278,7 @@ function openLanes(
     deliver: (work, to) => deliver(deliverDeps, work, to),
     noteBusy: (id, window) => busyNotes.note(id, window),
     largeBodies: memory.largeBodies,
+    largeBodiesOf: (organisationId) => memory.largeBodiesOf(organisationId),
     readBody: async ({ class: eventClass, eventId }) =>
       eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
     withdrawals,

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { LANE_LARGE_BODY_BYTES_MAX, LARGE_BODY_BYTES_MAX } from '../../core/limits.ts'
+import { LANE_LARGE_BODY_BYTES_MAX, ORGANISATION_LARGE_BODY_BYTES_MAX } from '../../core/limits.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { mostInASecond, timesOf } from '../pace.ts'
 import { eventually, startRelay, type Relay, type Resource, type WorkerProcess } from '../relay.ts'
@@ -100,9 +100,9 @@ test(
     for (const { digests } of ends) {
       await eventually(() => expect(digests.toSorted()).toEqual(sent.toSorted()), 60_000)
     }
-    expect(held.max()).toBeLessThanOrEqual(LARGE_BODY_BYTES_MAX)
+    expect(held.max()).toBeLessThanOrEqual(ORGANISATION_LARGE_BODY_BYTES_MAX)
     // The budget was what held them back.
-    expect(held.max()).toBeGreaterThan(LARGE_BODY_BYTES_MAX - 2 * LARGE)
+    expect(held.max()).toBeGreaterThan(ORGANISATION_LARGE_BODY_BYTES_MAX - 2 * LARGE)
     await nothingHeld()
   },
 )
