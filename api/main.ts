@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../core/clock.ts'
-import { readConfig } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/db.ts'
+import { ping } from '../core/db/ping.ts'
+import { checkDatabase } from '../core/db/usable.ts'
 import { warmUp } from '../core/db/warm-up.ts'
 import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
@@ -16,7 +17,15 @@ import { watchLoop } from '../core/loop/watch.ts'
 import { openOps } from '../core/ops.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
-import { openNats } from '../core/stream/nats.ts'
+import {
+  configOrEnd,
+  listenOrEnd,
+  Readiness,
+  warnOfMisspelt,
+  whenUsable,
+} from '../core/start-up.ts'
+import { isConnected } from '../core/stream/nats.ts'
+import { connectNats } from '../core/stream/usable.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
@@ -26,14 +35,22 @@ import { ShortLimit } from './short-limit.ts'
 /** Of each pool: as many as one timeline reads with. */
 const CONNECTIONS_MIN = 4
 
-const config = readConfig(process.env)
+const config = configOrEnd(process.env, 'API_PORT')
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
 
 const log = openLog(config.LOG_LEVEL, 'api')
+warnOfMisspelt(process.env, log)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 using _watch = watchLoop({ registry, log })
+const readiness = new Readiness()
+await using ops = await openOps({
+  host: config.HOST,
+  port: config.OPS_PORT,
+  registry,
+  ready: readiness.check,
+})
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
 const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
@@ -41,7 +58,9 @@ const pool = openPool({ ...settings, planning: 'requests' })
 await using db = openDb(pool)
 await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
 await using searches = openDb(openPool({ ...settings, max: READS_POOL, planning: 'requests' }))
-const nats = await openNats(config.NATS_URL, 'api', log)
+const patience = { log, readiness, stop: stop.signal }
+await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
+const nats = await whenUsable(() => connectNats(config.NATS_URL, 'api', log), patience)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
 await using app = buildApp({
@@ -66,17 +85,16 @@ await using app = buildApp({
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),
 )
-const ready = async (): Promise<void> => {
-  await pool.query('select 1')
-  await nats.flush()
-}
-await using ops = await openOps({ port: config.OPS_PORT, ready, registry })
 capConnections(app.server, {
   max: config.CONNECTIONS_PER_ADDRESS,
   trusted: compileCidrs(config.TRUSTED_PROXIES),
   refusal: connectionRefusal(),
 })
-await app.listen({ host: '0.0.0.0', port: config.API_PORT })
+await listenOrEnd('API_PORT', () => app.listen({ host: config.HOST, port: config.API_PORT }))
+readiness.is(async () => {
+  await ping(db)
+  if (!isConnected(nats)) throw new Error('NATS is not connected')
+})
 log.info({ addresses: app.addresses(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 log.info('Stopping')

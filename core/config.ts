@@ -1,30 +1,46 @@
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 import { z } from 'zod'
 
 import { CONNECTIONS_PER_SOURCE } from './limits.ts'
+import { plansFaults } from './plans/plans-file.ts'
+import { givenFor, type Environment, type Given } from './setting-files.ts'
+import {
+  cidrs,
+  encryptionKey,
+  existingFile,
+  host,
+  matching,
+  oneOf,
+  origin,
+  plainText,
+  port,
+  serverUrl,
+  whole,
+  withoutSecrets,
+} from './setting-kinds.ts'
 
-const port = z.coerce.number().int().min(0).max(65_535)
-const list = z
-  .string()
-  .transform((text) => text.split(',').map((item) => item.trim()))
-  .transform((items) => items.filter((item) => item !== ''))
-const origin = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''))
+/** A lease's holder is the name of the machine with the data directory and the role behind it. */
+const INSTANCE_NAME_MAX = 100
+const PATH_MAX = 4_096
+
+const natsUrl = serverUrl(['nats', 'tls'], 'none')
 
 /** Every setting of every role. A name with `_FILE` behind it names a file that holds the value. */
 const Settings = z.object({
-  DATABASE_URL: z.url().optional(),
-  DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(100).default(10),
-  NATS_URL: z.string().min(1).optional(),
+  DATABASE_URL: serverUrl(['postgres', 'postgresql'], 'database').optional(),
+  DATABASE_POOL_MAX: whole(1, 100).default(10),
+  NATS_URL: natsUrl.optional(),
   /** A NATS server of its own for the spool, with `sync_interval: always` or as durable by other means. */
-  SPOOL_NATS_URL: z.string().min(1).optional(),
+  SPOOL_NATS_URL: natsUrl.optional(),
   /** Copies of the spool: on the servers of NATS_URL where it has none of its own. */
-  SPOOL_REPLICAS: z.coerce.number().int().min(3).max(5).optional(),
-  SPOOL_MAX_MB: z.coerce.number().int().min(1).max(1_048_576).default(1_024),
+  SPOOL_REPLICAS: whole(3, 5).optional(),
+  SPOOL_MAX_MB: whole(1, 1_048_576).default(1_024),
   /** Base64 of 32 bytes, or a comma-separated list of `id:base64`: the first encrypts, all decrypt. */
-  POSTERN_ENCRYPTION_KEY: z.string().min(1).optional(),
-  DATA_DIR: z.string().min(1).default('.postern'),
+  POSTERN_ENCRYPTION_KEY: encryptionKey.optional(),
+  DATA_DIR: plainText(PATH_MAX).default('.postern'),
+  /** The address that every port listens on. */
+  HOST: host.default('127.0.0.1'),
   API_PORT: port.default(8080),
   INGEST_PORT: port.default(8081),
   GATEWAY_PORT: port.default(8082),
@@ -34,41 +50,69 @@ const Settings = z.object({
   INGEST_URL: origin.optional(),
   GATEWAY_URL: origin.optional(),
   /** CIDRs whose X-Forwarded-For is believed. */
-  TRUSTED_PROXIES: list.default([]),
+  TRUSTED_PROXIES: cidrs({ everything: false }).default([]),
   /** Connections of one address, of ingest and of the API each; proxies that are trusted have no such limit. */
-  CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(1).default(1_000),
+  CONNECTIONS_PER_ADDRESS: whole(1, 1_000_000).default(1_000),
   /** CIDRs that deliveries may reach although they are private. */
-  DELIVERY_ALLOW_CIDRS: list.optional(),
-  DEFAULT_PLAN: z.enum(['hobby', 'launch', 'scale', 'enterprise']).default('enterprise'),
+  DELIVERY_ALLOW_CIDRS: cidrs({ everything: true }).optional(),
+  DEFAULT_PLAN: oneOf(['hobby', 'launch', 'scale', 'enterprise']).default('enterprise'),
   /** A JSON file of what plans grant here, where that differs from the built-in plans. */
-  PLANS_FILE: z.string().min(1).optional(),
-  KEY_PREFIX: z
-    .string()
-    .regex(/^[a-z][a-z0-9]{1,15}$/)
-    .default('pst'),
-  API_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(600),
-  CONNECTIONS_PER_SOURCE: z.coerce.number().int().min(1).default(CONNECTIONS_PER_SOURCE),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  PLANS_FILE: plainText(PATH_MAX)
+    .check(({ value, issues }) => {
+      for (const message of plansFaults(value)) {
+        issues.push({ code: 'custom', message, input: value })
+      }
+    })
+    .optional(),
+  KEY_PREFIX: matching(
+    /^[a-z][a-z0-9]{1,15}$/,
+    'must be 2 to 16 lower-case letters and digits, a letter first',
+  ).default('pst'),
+  API_REQUESTS_PER_MINUTE: whole(1, 1_000_000).default(600),
+  CONNECTIONS_PER_SOURCE: whole(1, 1_000_000).default(CONNECTIONS_PER_SOURCE),
+  LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The name under which a role holds leases; a restarted one takes its own back at once. */
-  INSTANCE_NAME: z.string().min(1).max(100).default(hostname()),
+  INSTANCE_NAME: plainText(INSTANCE_NAME_MAX).default(hostname()),
   /** A file with milliseconds to add to the clock, for tests. */
-  TEST_CLOCK_FILE: z.string().min(1).optional(),
+  TEST_CLOCK_FILE: existingFile.optional(),
   /** A nats-server to run instead of the one that `npm start` finds. */
-  NATS_SERVER_BIN: z.string().min(1).optional(),
+  NATS_SERVER_BIN: plainText(PATH_MAX).optional(),
 })
 
 export type Settings = z.infer<typeof Settings>
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** What is wrong with the settings: one line for each fault, none of which shows a secret. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+  readonly faults: readonly string[]
 
-/** The settings of `npm start`, which brings its own database, stream and key. Throws one error naming every fault. */
-export function readSettings(env: Environment): Settings {
-  const parsed = Settings.safeParse(withFiles(env))
-  if (!parsed.success) throw new Error(`Cannot start: ${z.prettifyError(parsed.error)}`)
-  return parsed.data
+  constructor(faults: readonly string[]) {
+    super(['Cannot start, for these settings are wrong:', ...faults].join('\n  '))
+    this.faults = faults
+  }
 }
 
-const Role = Settings.required({
+/**
+ * The settings of `npm start`, which brings its own database, stream and key. Throws one error naming every fault, those
+ * among them that `look` finds.
+ */
+export function readSettings(
+  env: Environment,
+  look: (values: Values) => string[] = () => [],
+): Settings {
+  return read(Settings, env, (values) => [
+    ...look(values),
+    ...spoolFaults(values),
+    ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
+    ...(values.SPOOL_REPLICAS !== undefined && !isGiven(env, 'NATS_URL', 'SPOOL_NATS_URL')
+      ? [
+          'SPOOL_REPLICAS: the NATS that npm start brings is one server. Set NATS_URL or SPOOL_NATS_URL to a cluster, or leave it out',
+        ]
+      : []),
+  ])
+}
+
+const Role = Settings.extend({ HOST: host.default('0.0.0.0') }).required({
   DATABASE_URL: true,
   NATS_URL: true,
   POSTERN_ENCRYPTION_KEY: true,
@@ -77,29 +121,98 @@ const Role = Settings.required({
 export type Config = z.infer<typeof Role>
 
 /** The settings of one role, which needs all three services. Throws one error naming every fault. */
-export function readConfig(env: Environment): Config {
-  const parsed = Role.safeParse(withFiles(env))
-  if (!parsed.success) throw new Error(`Cannot start: ${z.prettifyError(parsed.error)}`)
-  return parsed.data
+export function readConfig(env: Environment, ownPort?: 'API_PORT' | 'INGEST_PORT'): Config {
+  return read(Role, env, (values) => [
+    ...spoolFaults(values),
+    ...(ownPort === undefined ? [] : samePorts(values, ownPort, 'OPS_PORT')),
+  ])
 }
 
-/** What `migrate` and `admin` need: the database alone. */
+/** What `migrate` needs: the database alone. */
 export function readMigrateConfig(env: Environment): Settings & { DATABASE_URL: string } {
-  const parsed = Settings.required({ DATABASE_URL: true }).safeParse(withFiles(env))
-  if (!parsed.success) throw new Error(`Cannot start: ${z.prettifyError(parsed.error)}`)
-  return parsed.data
+  return read(Settings.required({ DATABASE_URL: true }), env, () => [])
+}
+
+/** What `admin` needs: nothing, where it finds an installation in DATA_DIR. */
+export function readAdminSettings(env: Environment): Settings {
+  return read(Settings, env, () => [])
 }
 
 /** The names of all settings, for the documents that must list them. */
 export const SETTING_NAMES: readonly string[] = Object.keys(Settings.shape)
 
-function withFiles(env: Environment): Record<string, string | undefined> {
-  const known = Object.keys(Settings.shape).map((name) => {
-    const file = env[`${name}_FILE`]
-    return [name, file === undefined ? env[name] : readFileSync(file, 'utf8').trim()] as const
-  })
-  // An empty variable is how a shell or a chart says "not set", except where empty is a value of its own.
-  return Object.fromEntries(
-    known.filter(([name, value]) => value !== '' || name === 'DELIVERY_ALLOW_CIDRS'),
+type Values = { [Name in keyof Settings]?: Settings[Name] | undefined }
+
+function read<T>(
+  schema: z.ZodType<T>,
+  env: Environment,
+  faultsBetween: (values: Values) => string[],
+): T {
+  const given = new Map(SETTING_NAMES.map((name) => [name, givenFor(name, env)]))
+  const texts = textsOf(given)
+  const parsed = schema.safeParse(texts)
+  const issues = (parsed.error?.issues ?? []).filter(
+    ({ path }) => given.get(String(path[0]))?.fault === undefined,
   )
+  const wrong = new Set(issues.map(({ path }) => String(path[0])))
+  const right = Object.entries(texts).filter(([name]) => !wrong.has(name))
+  const faults = [
+    ...[...given.values()].flatMap(({ fault }) => fault ?? []),
+    ...issues.map((issue) => faultOf(issue, given)),
+    ...faultsBetween(Settings.partial().parse(Object.fromEntries(right))),
+  ]
+  if (faults.length > 0 || !parsed.success) throw new SettingsError(faults)
+  return parsed.data
+}
+
+function textsOf(given: ReadonlyMap<string, Given>): Record<string, string | undefined> {
+  return Object.fromEntries([...given].map(([name, { value }]) => [name, value]))
+}
+
+const EXAMPLES: Record<string, string> = {
+  DATABASE_URL: 'postgres://user:password@host/database',
+  NATS_URL: 'nats://user:password@host:4222',
+  POSTERN_ENCRYPTION_KEY: 'base64 of 32 random bytes, as `openssl rand -base64 32` makes them',
+}
+
+const LISTS = new Set(['TRUSTED_PROXIES', 'DELIVERY_ALLOW_CIDRS'])
+const URLS = /_URL$/
+const SHOWN_MAX = 100
+
+function faultOf({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
+  const name = String(path[0])
+  const { value, file } = given.get(name) ?? {}
+  if (value === undefined) return `${name}: is missing. Set it to ${EXAMPLES[name]}`
+  const from = file === undefined ? '' : ` (from ${name}_FILE ${JSON.stringify(file)})`
+  return `${name}${shown(name, value)}${from}: ${message}`
+}
+
+/** The value, unless it may be secret; the faults of a list name the items themselves. */
+function shown(name: string, value: string): string {
+  if (name === 'POSTERN_ENCRYPTION_KEY' || LISTS.has(name)) return ''
+  const text = URLS.test(name) ? withoutSecrets(value) : value
+  if (text === undefined) return ''
+  return ` ${JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text)}`
+}
+
+type PortName = 'API_PORT' | 'INGEST_PORT' | 'OPS_PORT'
+
+function samePorts(values: Values, one: PortName, other: PortName): string[] {
+  if (values[one] !== values[other] || values[one] === undefined || values[one] === 0) return []
+  return [`${one} and ${other} are both ${values[one]}: each needs a port of its own`]
+}
+
+function spoolFaults({ NATS_URL, SPOOL_NATS_URL, SPOOL_REPLICAS }: Values): string[] {
+  const isSame =
+    SPOOL_NATS_URL !== undefined &&
+    NATS_URL !== undefined &&
+    URL.parse(SPOOL_NATS_URL)?.host === URL.parse(NATS_URL)?.host
+  if (!isSame || SPOOL_REPLICAS !== undefined) return []
+  return [
+    'SPOOL_NATS_URL: is the server of NATS_URL. The spool needs one of its own, or copies on a cluster: SPOOL_REPLICAS',
+  ]
+}
+
+function isGiven(env: Environment, ...names: string[]): boolean {
+  return names.some((name) => Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim()))
 }

@@ -1,12 +1,14 @@
 import { fastify } from 'fastify'
 import type { Registry } from 'prom-client'
 
+import { listenOrEnd } from './start-up.ts'
 import { within } from './within.ts'
 
 /** Probes come every few seconds; one that hangs on a dead dependency must answer before the next. */
 const READY_TIMEOUT_MS = 2_000
 
 export interface Ops {
+  host: string
   /** 0 takes a free port. */
   port: number
   /** Rejects while a dependency is not usable. */
@@ -16,6 +18,7 @@ export interface Ops {
 
 /** Serves /livez (the loop turns), /readyz and /metrics beside a role's own port. Disposing of it closes the port. */
 export async function openOps({
+  host,
   port,
   ready,
   registry,
@@ -27,13 +30,15 @@ export async function openOps({
       await within(READY_TIMEOUT_MS, ready(), failTimedOut)
       return { ok: true }
     } catch (error) {
-      return await reply.code(503).send({ ok: false, reason: String(error) })
+      return await reply
+        .code(503)
+        .send({ ok: false, reason: error instanceof Error ? error.message : String(error) })
     }
   })
   app.get('/metrics', async (_request, reply) =>
     reply.type(registry.contentType).send(await registry.metrics()),
   )
-  await app.listen({ host: '0.0.0.0', port })
+  await listenOrEnd('OPS_PORT', () => app.listen({ host, port }))
   const address = app.server.address()
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,

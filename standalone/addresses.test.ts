@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 
 import { expect, test } from 'vitest'
 
 import { readSettings } from '../core/config.ts'
-import { chooseAddresses } from './addresses.ts'
+import { chooseAddresses, urlOn } from './addresses.ts'
 import { freePort, freePorts, isFree } from './ports.ts'
 
 test.for(['127.0.0.1', '0.0.0.0', '::'])(
@@ -34,11 +34,40 @@ test('chooseAddresses() finds free ports for 0 and keeps configured URLs', async
   expect(await isFree(api.port)).toBe(true)
 })
 
-test('chooseAddresses() refuses one port for both', async () => {
-  const port = String(await freePort())
-  const settings = readSettings({ API_PORT: port, INGEST_PORT: port })
-  await expect(chooseAddresses(settings, false)).rejects.toThrow('are both')
+test('chooseAddresses() names both ports when programs use both', async () => {
+  const strangers = [0, 0].map((port) => createServer().listen(port, '127.0.0.1'))
+  await Promise.all(strangers.map((stranger) => once(stranger, 'listening')))
+  const [api, ingest] = strangers.map((stranger) => portOf(stranger))
+  try {
+    const settings = readSettings({ API_PORT: String(api), INGEST_PORT: String(ingest) })
+    const refused = chooseAddresses(settings, false)
+    await expect(refused).rejects.toThrow(`API_PORT ${api} is used by another program`)
+    await expect(refused).rejects.toThrow(`INGEST_PORT ${ingest} is used by another program`)
+  } finally {
+    for (const stranger of strangers) stranger.close()
+  }
 })
+
+test('chooseAddresses() says so when HOST is no address of this machine', async () => {
+  const settings = readSettings({ HOST: '192.0.2.1', API_PORT: '0', INGEST_PORT: '0' })
+  await expect(chooseAddresses(settings, false)).rejects.toThrow('HOST "192.0.2.1" is no address')
+})
+
+test.for([
+  ['127.0.0.1', 'http://127.0.0.1:80'],
+  ['0.0.0.0', 'http://127.0.0.1:80'],
+  ['::', 'http://127.0.0.1:80'],
+  ['::1', 'http://[::1]:80'],
+  ['192.0.2.1', 'http://192.0.2.1:80'],
+] as const)('urlOn(%s) is an address that a program of this machine can use', ([host, url]) => {
+  expect(urlOn(host, 80)).toBe(url)
+})
+
+function portOf(server: Server): number {
+  const address = server.address()
+  if (typeof address !== 'object' || address === null) throw new Error('It does not listen')
+  return address.port
+}
 
 test('freePort() gives no port again that was given a moment ago: its server may not listen yet', async () => {
   const ports: number[] = []

@@ -1,10 +1,12 @@
-import type { Settings } from '../core/config.ts'
+import { isIPv6 } from 'node:net'
+
+import { SettingsError, type Settings } from '../core/config.ts'
 import { waitFor } from './os-process.ts'
-import { freePorts, isFree } from './ports.ts'
+import { freePorts, whyNotFree } from './ports.ts'
 
 export interface Address {
   port: number
-  /** How a program reaches it: the configured URL, else the loopback address. */
+  /** How a program reaches it: the configured URL, else the address that it listens on. */
   url: string
 }
 
@@ -12,27 +14,53 @@ export interface Address {
 const PREDECESSOR_MS = 6_000
 
 /**
- * The addresses of the public ports; 0 takes a free one. Throws, naming the variable, when another program listens.
- * After a start that was killed it waits for the roles of that one to let go.
+ * The addresses of the public ports; 0 takes a free one. Throws an error that names each setting whose port another program
+ * uses. After a start that was killed it waits for the roles of that one to let go.
  */
 export async function chooseAddresses(
   settings: Settings,
   afterKill: boolean,
 ): Promise<{ api: Address; ingest: Address }> {
-  const patienceMs = afterKill ? PREDECESSOR_MS : 0
+  const { HOST, API_PORT, INGEST_PORT, API_URL, INGEST_URL } = settings
   const [spareApi = 0, spareIngest = 0] = await freePorts(2)
-  const api = await choosePort('API_PORT', settings.API_PORT || spareApi, patienceMs)
-  const ingest = await choosePort('INGEST_PORT', settings.INGEST_PORT || spareIngest, patienceMs)
-  if (api === ingest) throw new Error(`Cannot start: API_PORT and INGEST_PORT are both ${api}.`)
+  const api = API_PORT || spareApi
+  const ingest = INGEST_PORT || spareIngest
+  const patienceMs = afterKill ? PREDECESSOR_MS : 0
+  const faults = await Promise.all([
+    portFault('API_PORT', { port: api, host: HOST, patienceMs }),
+    portFault('INGEST_PORT', { port: ingest, host: HOST, patienceMs }),
+  ])
+  const found = faults.filter((fault) => fault !== undefined)
+  if (found.length > 0) throw new SettingsError(found)
   return {
-    api: { port: api, url: settings.API_URL ?? `http://127.0.0.1:${api}` },
-    ingest: { port: ingest, url: settings.INGEST_URL ?? `http://127.0.0.1:${ingest}` },
+    api: { port: api, url: API_URL ?? urlOn(HOST, api) },
+    ingest: { port: ingest, url: INGEST_URL ?? urlOn(HOST, ingest) },
   }
 }
 
-async function choosePort(name: string, port: number, patienceMs: number): Promise<number> {
-  if (await waitFor(() => isFree(port), patienceMs)) return port
-  throw new Error(
-    `Cannot start: ${name} ${port} is used by another program. Stop it, or set ${name} to another port (0 takes a free one).`,
-  )
+/** How a program of this machine reaches a port on HOST. */
+export function urlOn(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::' || host === 'localhost') return `http://127.0.0.1:${port}`
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+interface Wanted {
+  port: number
+  host: string
+  patienceMs: number
+}
+
+async function portFault(
+  name: string,
+  { port, host, patienceMs }: Wanted,
+): Promise<string | undefined> {
+  let code: string | undefined
+  const isFree = async (): Promise<boolean> => {
+    code = await whyNotFree(port, host)
+    return code === undefined
+  }
+  if (await waitFor(isFree, patienceMs)) return undefined
+  if (code === 'EADDRNOTAVAIL') return `HOST "${host}" is no address of this machine`
+  if (code === 'EACCES') return `${name} ${port} may not be used by this user: take one above 1023`
+  return `${name} ${port} is used by another program: stop it, or set ${name} to another port (0 takes a free one)`
 }

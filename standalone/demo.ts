@@ -1,20 +1,17 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 
-import { z } from 'zod'
-
-import { readSettings } from '../core/config.ts'
+import { readAdminSettings } from '../core/config.ts'
+import { openDemoObjects } from './demo-objects.ts'
+import { findRelay } from './find-relay.ts'
 
 const SECRET = 'demo-secret'
 const BODY = '{"action":"opened","issue":{"number":1}}'
 
-const settings = readSettings(process.env)
-const { apiUrl, apiKey } = z
-  .object({ apiUrl: z.string(), apiKey: z.string() })
-  .parse(JSON.parse(readFileSync(join(settings.DATA_DIR, 'standalone.json'), 'utf8')))
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort())
+process.stdout.on('error', () => stop.abort())
 
 const seen = new Set<string>()
 const receiver = createServer((request, response) => {
@@ -23,53 +20,62 @@ const receiver = createServer((request, response) => {
   response.statusCode = seen.has(id) ? 200 : 500
   seen.add(id)
   request.resume().on('end', () => {
-    console.log(
-      `Received ${id}, attempt ${String(request.headers['postern-attempt'])}, answered ${response.statusCode}`,
-    )
+    const attempt = String(request.headers['postern-attempt'])
+    console.log(`Received ${id}, attempt ${attempt}, answered ${response.statusCode}`)
     response.end()
   })
-}).listen(0, '127.0.0.1')
-await once(receiver, 'listening')
-const address = receiver.address()
-if (typeof address !== 'object' || address === null) throw new Error('Cannot listen')
-
-const name = `demo ${new Date().toISOString()}`
-const source = await create('sources', {
-  name,
-  verifier: { preset: 'github', secret: SECRET },
-  eventTypeField: 'header.x-github-event',
 })
-const destination = await create('destinations', {
-  name,
-  url: `http://127.0.0.1:${address.port}/`,
-  retryPolicy: { strategy: 'schedule', scheduleSeconds: [2] },
-})
-await create('connections', { name, sourceId: source.id, destinationId: destination.id })
 
-const signature = createHmac('sha256', SECRET).update(BODY).digest('hex')
-const authorization = `-H 'authorization: Bearer ${apiKey}'`
-console.log(`A source, a destination that fails each first attempt, and a connection are made. Now, in another terminal:
+try {
+  const { DATA_DIR } = readAdminSettings(process.env)
+  const { apiUrl, apiKey } = await findRelay(DATA_DIR, console.log, stop.signal)
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const address = receiver.address()
+  if (typeof address !== 'object' || address === null) throw new Error('Cannot listen')
+  await using objects = openDemoObjects({ apiUrl, apiKey, say: console.log })
+  await objects.removeLeftovers()
+  const source = await objects.create('sources', {
+    verifier: { preset: 'github', secret: SECRET },
+    eventTypeField: 'header.x-github-event',
+  })
+  const destination = await objects.create('destinations', {
+    url: `http://127.0.0.1:${address.port}/`,
+    retryPolicy: { strategy: 'schedule', scheduleSeconds: [2] },
+  })
+  await objects.create('connections', { sourceId: source.id, destinationId: destination.id })
+  console.log(commands(source.ingestUrl ?? '', apiUrl, apiKey))
+  if (!stop.signal.aborted) await once(stop.signal, 'abort')
+} catch (error) {
+  if (!stop.signal.aborted) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
+  }
+} finally {
+  receiver.closeAllConnections()
+  receiver.close()
+}
 
-Post a signed GitHub webhook:
-  curl -i ${source.ingestUrl ?? ''} -H 'content-type: application/json' -H 'x-github-event: issues' -H 'x-hub-signature-256: sha256=${signature}' -d '${BODY}'
+function commands(ingestUrl: string, apiUrl: string, apiKey: string): string {
+  const signature = createHmac('sha256', SECRET).update(BODY).digest('hex')
+  const headers = [
+    'content-type: application/json',
+    'x-github-event: issues',
+    `x-hub-signature-256: sha256=${signature}`,
+  ].map((header) => `-H '${header}'`)
+  const authorization = `-H 'authorization: Bearer ${apiKey}'`
+  return `
+A source, a destination that fails each first attempt, and a connection are made. Paste into another terminal:
 
-See what became of it, with the event id from the answer:
-  curl ${authorization} ${apiUrl}/v1/events/<eventId>/timeline
+Post a signed GitHub webhook, and keep the id of its event:
+  EVENT=$(curl -s ${ingestUrl} ${headers.join(' ')} -d '${BODY}' | sed 's/.*"eventId":"\\([^"]*\\)".*/\\1/'); echo "$EVENT"
+
+See what became of it:
+  curl -s ${authorization} ${apiUrl}/v1/events/$EVENT/timeline; echo
 
 Send it once more:
-  curl -X POST ${authorization} ${apiUrl}/v1/events/<eventId>/replay
-`)
+  curl -s -X POST ${authorization} ${apiUrl}/v1/events/$EVENT/replay; echo
 
-async function create(
-  resource: string,
-  body: object,
-): Promise<{ id: string; ingestUrl?: string | undefined }> {
-  const response = await fetch(`${apiUrl}/v1/${resource}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const text = await response.text()
-  if (response.status !== 201) throw new Error(`Cannot create in ${resource}: ${text}`)
-  return z.object({ id: z.string(), ingestUrl: z.string().optional() }).parse(JSON.parse(text))
+Ctrl-C ends the demo and removes what it made.
+`
 }

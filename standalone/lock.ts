@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { startOf } from './os-process.ts'
 
@@ -34,11 +34,16 @@ export function takeLock(directory: string): Lock {
   }
 }
 
+/** The process that holds the lock of a data directory; undefined when none does. */
+export function holderOf(directory: string): number | undefined {
+  const [pid = '', start = ''] = (read(join(directory, 'lock')) ?? '').trim().split(' ')
+  return pid !== '' && startOf(Number(pid)) === start ? Number(pid) : undefined
+}
+
 function clearStale(file: string, own: string): boolean {
   const held = read(file)
   if (held === undefined) return false
-  const [pid = '', start = ''] = held.trim().split(' ')
-  if (held !== own && startOf(Number(pid)) === start) return false
+  if (held !== own && holderOf(dirname(file)) !== undefined) return false
   const aside = `${file}.stale.${process.pid}`
   renameSync(file, aside)
   const moved = read(aside)

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { join, resolve, sep } from 'node:path'
 
-import { readSettings } from '../core/config.ts'
+import { readSettings, type Settings } from '../core/config.ts'
+import { dataDirFaults } from './data-dir.ts'
+import { dataOf } from './postgres-data.ts'
 import { startStandalone } from './supervisor.ts'
 
 const stop = new AbortController()
@@ -11,7 +14,9 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 process.stdout.on('error', () => {})
 
 try {
-  const settings = readSettings(process.env)
+  const settings = readSettings(process.env, ({ DATA_DIR }) =>
+    DATA_DIR === undefined ? [] : dataDirFaults(DATA_DIR),
+  )
   await using stack = new AsyncDisposableStack()
   const options = { settings, env: process.env, say: console.log, stop: stop.signal }
   const standalone = await startStandalone(stack, options)
@@ -23,7 +28,7 @@ Postern runs
   API key         ${standalone.apiKey}
 
 Try: curl -H 'authorization: Bearer ${standalone.apiKey}' ${standalone.apiUrl}/v1/sources
-Data, logs and standalone.json are in ${join(settings.DATA_DIR)}
+${placesOf(settings)}
 Ctrl-C stops everything it started; the next start goes on where this one ended`)
   if (!stop.signal.aborted) await once(stop.signal, 'abort')
   console.log('Stopping')
@@ -32,4 +37,15 @@ Ctrl-C stops everything it started; the next start goes on where this one ended`
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
   }
+}
+
+/** As root PostgreSQL may be unable to enter the data directory: then its data is elsewhere. */
+function placesOf({ DATA_DIR, DATABASE_URL }: Settings): string {
+  const dataDir = realpathSync(resolve(DATA_DIR))
+  const data = DATABASE_URL === undefined ? dataOf(join(dataDir, 'postgres')) : undefined
+  if (data === undefined || data.startsWith(`${dataDir}${sep}`)) {
+    return `Data, logs and standalone.json are in ${dataDir}`
+  }
+  return `PostgreSQL's data is in ${data}, which its user may enter
+Keys, logs, NATS' data and standalone.json are in ${dataDir}: keep and remove both together`
 }

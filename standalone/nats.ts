@@ -71,7 +71,7 @@ async function launch(kept: Kept, binary: NatsBinary, options: NatsOptions): Pro
   writeFileSync(config, configText(directory, kept), { mode: 0o600 })
   // A pid kept by a server that was killed may be another program's by now.
   rmSync(join(directory, 'nats.pid'), { force: true })
-  const env = { PATH: options.path, GOGC: GARBAGE_PERCENT }
+  const env = { PATH: options.env['PATH'] ?? '', GOGC: GARBAGE_PERCENT }
   const command = { file: binary.file, args: ['-c', config], log, options: { cwd: '/', env } }
   const child = await spawnServer(command)
   const pid = child.pid ?? 0
@@ -80,7 +80,7 @@ async function launch(kept: Kept, binary: NatsBinary, options: NatsOptions): Pro
     await end(pid, STOP_SIGNALS, STOP_MS)
     throw error
   })
-  say(`NATS ${version} runs on port ${kept.port} (${binary.file})`)
+  say(`NATS ${version} runs on port ${kept.port} (${binary.file}, ${binary.origin})`)
   return serverOf({ kept, pid, version, died })
 }
 

@@ -42,14 +42,19 @@ function remember(port: number): void {
 
 /** Whether a server could listen on the port, on `host` or, without one, on every address. */
 export async function isFree(port: number, host?: string): Promise<boolean> {
+  return (await whyNotFree(port, host)) === undefined
+}
+
+/** The system's code of why no server can listen there (`EADDRINUSE`, `EACCES`, …); undefined when one can. */
+export async function whyNotFree(port: number, host?: string): Promise<string | undefined> {
   const server = createServer()
-  const listening = Promise.withResolvers<boolean>()
-  server.once('error', () => listening.resolve(false))
-  server.listen({ port, host }, () => listening.resolve(true))
-  const free = await listening.promise
-  if (free) {
+  const listening = Promise.withResolvers<string | undefined>()
+  server.once('error', (error) => listening.resolve('code' in error ? String(error.code) : 'error'))
+  server.listen({ port, host }, () => listening.resolve(undefined))
+  const code = await listening.promise
+  if (code === undefined) {
     server.close()
     await once(server, 'close')
   }
-  return free
+  return code
 }

@@ -68,6 +68,11 @@ export async function ensureCluster({ directory, durable, say }: ClusterOptions)
   return cluster
 }
 
+/** Where the data of the cluster kept in `directory` is; undefined before the first start. */
+export function dataOf(directory: string): string | undefined {
+  return readKept(join(directory, 'server.json'), Kept)?.data
+}
+
 /** The cluster on another port, where a stranger listens on the kept one. */
 export async function movedToFreePort(
   directory: string,

@@ -26,6 +26,7 @@ test('startRole() starts a role that found its port taken on another one', async
     main,
     env: { NOTES: notes },
     log: join(directory, 'log'),
+    host: '127.0.0.1',
     say: (line) => said.push(line),
     stop: new AbortController().signal,
   })

@@ -3,17 +3,20 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+import { urlOn } from './addresses.ts'
 import { answersOk } from './answers-ok.ts'
 import { openBackoff } from './backoff.ts'
 import { lastLines, trimLog, withLog } from './log-file.ts'
 import { roleArguments } from './node-settings.ts'
 import { isGone, signal, waitFor, type Say } from './os-process.ts'
-import { freePort } from './ports.ts'
+import { freePort, isFree } from './ports.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const READY_MS = 60_000
 /** Before it was ready once. Afterwards it is started again for ever. */
 const DEATHS_MAX = 4
+/** A role that lived so long had its port. */
+const SETTLED_MS = 5_000
 const STOP_MS = 6_000
 const LOG_TRIM_MS = 1_000
 
@@ -23,7 +26,11 @@ export interface RoleOptions {
   main: string
   env: Record<string, string | undefined>
   log: string
+  /** Where it listens, and so where it is asked whether it is ready. */
+  host: string
   say: Say
+  /** Told where it serves /metrics, each time that this is another port. */
+  onPort?: (opsPort: number) => void
   /** Ends the wait for readiness. */
   stop: AbortSignal
 }
@@ -38,7 +45,7 @@ export interface Role extends AsyncDisposable {
 
 interface State {
   child: ChildProcess | undefined
-  /** Another at each start: whoever took one meanwhile must not keep the role from starting. */
+  /** Kept while it is free: who scrapes /metrics was told it once. */
   opsPort: number
   deaths: number
 }
@@ -62,21 +69,27 @@ export function startRole(options: RoleOptions): Role {
 }
 
 async function keepRunning(
-  { name, main, env, log, say }: RoleOptions,
+  { name, main, env, log, host, say, onPort }: RoleOptions,
   stopped: AbortSignal,
   state: State,
 ): Promise<void> {
   const backoff = openBackoff()
+  let livedMs = 0
   while (!stopped.aborted) {
     const startedAt = performance.now()
-    state.opsPort = await freePort()
+    // One that ended at once may have found its port taken: it gets another one.
+    if (livedMs < SETTLED_MS || !(await isFree(state.opsPort, host))) {
+      state.opsPort = await freePort()
+      onPort?.(state.opsPort)
+    }
     if (stopped.aborted) return
     const child = forkRole({ name, main, log }, { ...env, OPS_PORT: String(state.opsPort) })
     state.child = child
     const [code, signalName] = await ended(child)
     if (stopped.aborted) return
     state.deaths++
-    const waitMs = backoff.next(performance.now() - startedAt)
+    livedMs = performance.now() - startedAt
+    const waitMs = backoff.next(livedMs)
     say(
       `${name} ended (${signalName ?? `exit ${code}`}), starting it again in ${waitMs} ms: ${log}`,
     )
@@ -109,12 +122,12 @@ async function ended(child: ChildProcess): Promise<[number | null, string | null
   }
 }
 
-async function untilReady({ name, log, stop }: RoleOptions, state: State): Promise<void> {
+async function untilReady({ name, log, host, stop }: RoleOptions, state: State): Promise<void> {
   const isReady = async () => {
     stop.throwIfAborted()
     if (state.deaths >= DEATHS_MAX)
       throw new Error(`${name} does not start:\n${lastLines(log, 15)}`)
-    return await answersOk(`http://127.0.0.1:${state.opsPort}/readyz`)
+    return await answersOk(`${urlOn(host, state.opsPort)}/readyz`)
   }
   if (await waitFor(isReady, READY_MS)) return
   throw new Error(

@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 import { SETTING_NAMES, type Settings } from '../core/config.ts'
-import { chooseAddresses, type Address } from './addresses.ts'
+import { ownDatabase } from '../core/db/own-database.ts'
+import { checkDatabase } from '../core/db/usable.ts'
+import { openLog } from '../core/log.ts'
+import { misspeltSettings } from '../core/setting-names.ts'
+import { usableWithin } from '../core/start-up.ts'
+import { connectNats } from '../core/stream/usable.ts'
+import { chooseAddresses, urlOn, type Address } from './addresses.ts'
+import { makeDataDir } from './data-dir.ts'
 import { ensureEncryptionKey } from './encryption-key.ts'
 import { ensureTenant } from './first-start.ts'
 import { keepServer } from './keep-server.ts'
@@ -27,6 +34,15 @@ const ROLES = {
   ingest: 'dataplane/ingest/main.ts',
 } as const
 
+/** Servers of others that start beside us have this long. */
+const SERVICES_MS = 15_000
+const SILENT = openLog('silent', 'standalone')
+
+type RoleName = keyof typeof ROLES
+
+/** Of the 100 characters of a name, the data directory and the role take the rest. */
+const INSTANCE_MAX = 75
+
 type Environment = Record<string, string | undefined>
 
 export interface StandaloneOptions {
@@ -38,11 +54,17 @@ export interface StandaloneOptions {
   stop: AbortSignal
 }
 
+type MetricsUrls = Record<keyof typeof ROLES, string | null> & { gateway: null }
+
 /** What `<DATA_DIR>/standalone.json` tells programs beside us. (decisions: Running it) */
 export interface Standalone {
   apiUrl: string
   ingestUrl: string
+  /** Null: what does not exist yet. */
   gatewayUrl: null
+  dashboardUrl: null
+  setupUrl: null
+  metricsUrls: MetricsUrls
   organisationId: string
   projectId: string
   apiKey: string
@@ -61,11 +83,13 @@ export async function startStandalone(
 ): Promise<Standalone> {
   const { settings, say, stop } = options
   const dataDir = makeDataDir(settings.DATA_DIR)
+  for (const line of misspeltSettings(options.env)) say(line)
   const lock = stack.use(takeLock(dataDir))
   const file = join(dataDir, 'standalone.json')
   rmSync(file, { force: true })
   const addresses = await chooseAddresses(settings, lock.wasStale)
 
+  await checkServices(options)
   const databaseUrl = settings.DATABASE_URL ?? (await embeddedPostgres(stack, dataDir, options))
   stop.throwIfAborted()
   const natsUrl = settings.NATS_URL ?? (await embeddedNats(stack, dataDir, options))
@@ -77,11 +101,20 @@ export async function startStandalone(
   const { organisationId, projectId, apiKey } = await ensureTenant({ dataDir, database, env, say })
   stop.throwIfAborted()
 
-  await startRoles(stack, { dataDir, env, options })
+  const metricsUrls: MetricsUrls = {
+    api: null,
+    ingest: null,
+    worker: null,
+    housekeeper: null,
+    gateway: null,
+  }
   const standalone: Standalone = {
     apiUrl: addresses.api.url,
     ingestUrl: addresses.ingest.url,
     gatewayUrl: null,
+    dashboardUrl: null,
+    setupUrl: null,
+    metricsUrls,
     organisationId,
     projectId,
     apiKey,
@@ -89,17 +122,32 @@ export async function startStandalone(
     natsUrl,
     pid: process.pid,
   }
+  let isReady = false
+  const onPort = (name: RoleName, port: number): void => {
+    metricsUrls[name] = `${urlOn(settings.HOST, port)}/metrics`
+    if (isReady) writeKept(file, standalone)
+  }
+  await startRoles(stack, { dataDir, env, options, onPort })
   writeKept(file, standalone)
-  stack.defer(() => rmSync(file, { force: true }))
+  isReady = true
+  stack.defer(() => {
+    isReady = false
+    rmSync(file, { force: true })
+  })
   return standalone
 }
 
-/** As root it lets others pass: PostgreSQL, run by a user of its own, keeps its data below it. */
-function makeDataDir(path: string): string {
-  mkdirSync(join(path, 'logs'), { recursive: true, mode: 0o700 })
-  const dataDir = realpathSync(resolve(path))
-  chmodSync(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700)
-  return dataDir
+/** The servers that others run. Throws when one cannot be used, in a line that says why. */
+async function checkServices({ settings, stop }: StandaloneOptions): Promise<void> {
+  const { DATABASE_URL, NATS_URL } = settings
+  const patience = { withinMs: SERVICES_MS, stop }
+  if (DATABASE_URL !== undefined) {
+    await usableWithin(() => checkDatabase(DATABASE_URL, false), patience)
+  }
+  if (NATS_URL !== undefined) {
+    const nats = await usableWithin(() => connectNats(NATS_URL, 'standalone', SILENT), patience)
+    await nats.close()
+  }
 }
 
 async function embeddedPostgres(
@@ -111,7 +159,8 @@ async function embeddedPostgres(
   const directory = join(dataDir, 'postgres')
   const start = (signal: AbortSignal) =>
     startPostgres({ directory, log, durable: true, say, stop: signal })
-  return stack.use(await keepServer({ name: 'PostgreSQL', log, start, say, stop })).url
+  const { url } = stack.use(await keepServer({ name: 'PostgreSQL', log, start, say, stop }))
+  return await ownDatabase(url)
 }
 
 async function embeddedNats(
@@ -125,7 +174,7 @@ async function embeddedNats(
       directory: join(dataDir, 'nats'),
       cache: join(dataDir, 'bin'),
       chosen: settings.NATS_SERVER_BIN,
-      path: env['PATH'] ?? '',
+      env,
       log,
       say,
       stop: signal,
@@ -149,6 +198,7 @@ function environment(
     DATABASE_URL: databaseUrl,
     NATS_URL: natsUrl,
     DATA_DIR: dataDir,
+    HOST: settings.HOST,
     API_PORT: String(addresses.api.port),
     API_URL: addresses.api.url,
     INGEST_PORT: String(addresses.ingest.port),
@@ -166,31 +216,56 @@ function environment(
     `${name}_FILE`,
     undefined,
   ])
-  return { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, ...Object.fromEntries(hidden), ...set }
+  return {
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...env,
+    ...absolutePaths(env),
+    ...Object.fromEntries(hidden),
+    ...set,
+  }
+}
+
+/** The files that settings name, for roles that run in another directory. */
+function absolutePaths(env: Environment): Environment {
+  const names = [...SETTING_NAMES.map((name) => `${name}_FILE`), 'PLANS_FILE', 'TEST_CLOCK_FILE']
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const path = env[name]?.trim()
+      return path === undefined || path === '' ? [] : [[name, resolve(path)]]
+    }),
+  )
 }
 
 interface RoleSurroundings {
   dataDir: string
   env: Environment
   options: StandaloneOptions
+  onPort: (name: RoleName, port: number) => void
 }
 
 async function startRoles(
   stack: AsyncDisposableStack,
-  { dataDir, env, options: { settings, say, stop } }: RoleSurroundings,
+  { dataDir, env, options: { settings, say, stop }, onPort }: RoleSurroundings,
 ): Promise<void> {
-  const instance = `${settings.INSTANCE_NAME}-${shortHash(dataDir)}`
+  const instance = `${settings.INSTANCE_NAME.slice(0, INSTANCE_MAX)}-${shortHash(dataDir)}`
   const roles: Role[] = []
   // They end side by side: each may have requests of its own to finish, and together they have a few seconds.
   stack.defer(async () => {
     await Promise.all(roles.toReversed().map((role) => role[Symbol.asyncDispose]()))
   })
-  for (const [name, main] of Object.entries(ROLES)) {
+  for (const [name, main] of roleEntries()) {
     const own = { ...env, INSTANCE_NAME: `${instance}-${name}` }
     const log = join(dataDir, 'logs', `${name}.log`)
-    roles.push(startRole({ name, main, env: own, log, say, stop }))
+    const { HOST: host } = settings
+    const told = (port: number): void => onPort(name, port)
+    roles.push(startRole({ name, main, env: own, log, host, say, stop, onPort: told }))
   }
   await Promise.all(roles.map((role) => role.ready()))
+}
+
+function roleEntries(): [RoleName, string][] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its keys are those of the constant
+  return Object.entries(ROLES) as [RoleName, string][]
 }
 
 /** What names a database without its credentials. */

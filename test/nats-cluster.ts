@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 import { findNatsBinary } from '../standalone/nats-binary.ts'
 import { isAlive } from '../standalone/os-process.ts'
 import { freePorts } from '../standalone/ports.ts'
 import { end, spawnServer } from '../standalone/server.ts'
+import { NATS_CACHE } from './servers.ts'
 
 const STOP_MS = 2_000
 
@@ -24,11 +24,11 @@ export interface NatsCluster extends AsyncDisposable {
 
 /** Of so many servers as JetStream copies a stream to: one can be missing of three. */
 export async function startNatsCluster(directory: string, size = 3): Promise<NatsCluster> {
-  const { XDG_CACHE_HOME, NATS_SERVER_BIN, PATH } = process.env
+  const { NATS_SERVER_BIN } = process.env
   const { file } = await findNatsBinary({
-    cache: join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'postern', 'bin'),
+    cache: NATS_CACHE,
     chosen: NATS_SERVER_BIN,
-    path: PATH ?? '',
+    env: process.env,
     say: () => {},
   })
   const ports = await freePorts(2 * size)
@@ -54,7 +54,7 @@ cluster { name: together, listen: "127.0.0.1:${ports[size + index]}", routes: [$
       if (isAlive(pid)) await end(pid, ['SIGTERM', 'SIGKILL'], STOP_MS)
     })
     const start = async (): Promise<void> => {
-      const env = { PATH: PATH ?? '' }
+      const env = { PATH: process.env['PATH'] ?? '' }
       const log = join(place, 'nats.log')
       const child = await spawnServer({
         file,

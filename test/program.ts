@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process'
+import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { COMPILE_CACHE } from '../standalone/node-settings.ts'
+import { NATS_CACHE } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** What a program of ours gets of this process's surroundings. */
 export const SURROUNDINGS = {
-  PATH: process.env['PATH'] ?? '',
+  /** With the nats-server that the global setup found or fetched, so that no installation fetches one of its own. */
+  PATH: [NATS_CACHE, process.env['PATH'] ?? ''].join(delimiter),
   NODE_COMPILE_CACHE: COMPILE_CACHE,
 }
 

@@ -41,6 +41,13 @@ const MEMORY = '/dev/shm'
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3
 export const IN_MEMORY = hasRoom(MEMORY) ? MEMORY : DISK
 
+/** Where the nats-server that a test run fetched is kept for the next one. */
+export const NATS_CACHE = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  'postern',
+  'bin',
+)
+
 const STOP_MS = 5_000
 // The library's clean-up container comes from a registry; what we start, we stop.
 const RYUK = 'TESTCONTAINERS_RYUK_DISABLED'
@@ -85,13 +92,13 @@ export async function startTestPostgres(directory: string): Promise<Server> {
 
 /** NATS with JetStream in `directory`, on the port and with the store it had there before. */
 export async function startTestNats(directory: string): Promise<Server> {
-  const { XDG_CACHE_HOME, NATS_SERVER_BIN, PATH } = process.env
+  const { NATS_SERVER_BIN } = process.env
   return await startNats({
     directory: join(directory, 'nats'),
     log: join(directory, 'nats.log'),
-    cache: join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'postern', 'bin'),
+    cache: NATS_CACHE,
     chosen: NATS_SERVER_BIN,
-    path: PATH ?? '',
+    env: process.env,
     say,
   })
 }

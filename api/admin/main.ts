@@ -1,20 +1,29 @@
 import { openClock } from '../../core/clock.ts'
-import { readSettings } from '../../core/config.ts'
+import { readAdminSettings } from '../../core/config.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
+import { checkDatabase } from '../../core/db/usable.ts'
 import { openLog } from '../../core/log.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
+import { misspeltSettings } from '../../core/setting-names.ts'
+import { usableWithin } from '../../core/start-up.ts'
 import { databaseUrlOf, UsageError } from './arguments.ts'
 import { readCommand } from './commands.ts'
 
+/** A person waits for the answer. */
+const WAIT_MS = 5_000
+
 try {
-  const settings = readSettings(process.env)
   const run = readCommand(process.argv.slice(2))
   if ('help' in run) {
     process.stdout.write(run.help)
   } else {
+    const settings = readAdminSettings(process.env)
+    for (const line of misspeltSettings(process.env)) process.stderr.write(`${line}\n`)
     const log = openLog('silent', 'admin')
-    const pool = openPool({ url: databaseUrlOf(settings), max: 2, log })
+    const url = databaseUrlOf(settings)
+    await usableWithin(() => checkDatabase(url), { withinMs: WAIT_MS })
+    const pool = openPool({ url, max: 2, log })
     await using db = openDb(pool)
     const clock = openClock(settings.TEST_CLOCK_FILE)
     const plans = readPlans(settings.PLANS_FILE)

@@ -2,14 +2,33 @@ import { openClock } from '../../core/clock.ts'
 import { readMigrateConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { migrate } from '../../core/db/migrate.ts'
+import { checkDatabase } from '../../core/db/usable.ts'
 import { openLog } from '../../core/log.ts'
+import { usableWithin, warnOfMisspelt } from '../../core/start-up.ts'
 
-const config = readMigrateConfig(process.env)
-const log = openLog(config.LOG_LEVEL, 'migrate')
-const clock = openClock(config.TEST_CLOCK_FILE)
-// A migration may take as long as it needs: no statement timeout.
-const pool = openPool({ url: config.DATABASE_URL, max: 2, log, statementTimeoutMs: 0 })
-await using db = openDb(pool)
+/** A database that is installed or started beside us has this long. */
+const WAIT_MS = 30_000
 
-const migrations = await migrate(db, clock.now())
-log.info({ migrations }, 'Migrated the database')
+try {
+  const config = readMigrateConfig(process.env)
+  const log = openLog(config.LOG_LEVEL, 'migrate')
+  warnOfMisspelt(process.env, log)
+  const clock = openClock(config.TEST_CLOCK_FILE)
+  await usableWithin(() => checkDatabase(config.DATABASE_URL, false), { withinMs: WAIT_MS })
+  // A migration may take as long as it needs: no statement timeout.
+  const pool = openPool({ url: config.DATABASE_URL, max: 2, log, statementTimeoutMs: 0 })
+  await using db = openDb(pool)
+  const migrations = await migrate(db, clock.now())
+  log.info({ migrations }, 'Migrated the database')
+} catch (error) {
+  process.stderr.write(`${wordsOf(error)}\n`)
+  process.exitCode = 1
+}
+
+/** What failed and why, in a line. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error && error.name === 'Error'
+    ? `${error.message}: ${error.cause.message}`
+    : error.message
+}

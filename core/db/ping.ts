@@ -4,5 +4,9 @@ import type { Db } from './db.ts'
 
 /** Rejects while PostgreSQL does not answer. */
 export async function ping(db: Db): Promise<void> {
-  await sql`select 1`.execute(db)
+  try {
+    await sql`select 1`.execute(db)
+  } catch (cause) {
+    throw new Error(`PostgreSQL cannot be used: ${String(cause)}`, { cause })
+  }
 }

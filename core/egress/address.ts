@@ -107,6 +107,34 @@ export function compileCidrs(list: readonly string[]): CompiledCidrs {
   return list.map(compileCidr)
 }
 
+/** What is wrong with an address or a CIDR, behind its name; undefined when nothing is. */
+export function cidrFault(text: string): string | undefined {
+  let cidr: Cidr
+  try {
+    cidr = compileCidr(text)
+  } catch {
+    const example = text.includes(':') ? 'fd00::/8' : '10.0.0.0/8'
+    return `must be an IP address or a range such as ${example}`
+  }
+  const first = cidr.bytes.map((byte, at) => byte & maskAt(cidr.prefixBits - at * 8))
+  if (first.every((byte, at) => byte === cidr.bytes[at])) return undefined
+  const range = `${textOf(first)}/${cidr.prefixBits}`
+  return `has digits behind its first ${cidr.prefixBits} bits: write ${range}, or the address alone`
+}
+
+/** Of the 8 bits of a byte, the first so many. */
+function maskAt(bits: number): number {
+  return (0xff << (8 - Math.min(Math.max(bits, 0), 8))) & 0xff
+}
+
+function textOf(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.')
+  const groups = Array.from({ length: 8 }, (_, at) =>
+    (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
+  )
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}
+
 function compileCidr(text: string): Cidr {
   const [address = '', prefix, ...rest] = text.split('/')
   const bytes = address.includes('%') ? undefined : bytesOf(address)

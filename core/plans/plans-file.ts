@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { z } from 'zod'
 
+import { whyUnusable } from '../setting-files.ts'
 import { BUILT_IN_PLANS } from './built-in-plans.ts'
 import { EntitlementOverrides, PLAN_NAMES, Plans } from './plans.ts'
 
@@ -13,23 +14,37 @@ const PlansFile = z.partialRecord(z.enum(PLAN_NAMES), EntitlementOverrides)
  */
 export function readPlans(file: string | undefined): Plans {
   if (file === undefined) return BUILT_IN_PLANS
-  const given = PlansFile.safeParse(parse(file))
-  if (!given.success) {
-    const faults = given.error.issues.flatMap(faultsOf)
-    throw new Error(`Cannot start: PLANS_FILE "${file}": ${faults.join('; ')}`)
-  }
-  const whole = PLAN_NAMES.map((name) => [name, { ...BUILT_IN_PLANS[name], ...given.data[name] }])
+  const { given, faults } = read(file)
+  if (faults.length > 0) throw new Error(`PLANS_FILE "${file}": ${faults.join('; ')}`)
+  const whole = PLAN_NAMES.map((name) => [name, { ...BUILT_IN_PLANS[name], ...given[name] }])
   return Plans.parse(Object.fromEntries(whole))
 }
 
-function parse(file: string): unknown {
+/** Everything that is wrong with the file, by member. */
+export function plansFaults(file: string): string[] {
+  return read(file).faults
+}
+
+function read(file: string): { given: z.infer<typeof PlansFile>; faults: string[] } {
+  let text: string
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`Cannot start: PLANS_FILE "${file}" cannot be read as JSON: ${reason}`, {
-      cause,
-    })
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    return { given: {}, faults: [whyUnusable(error)] }
+  }
+  const json = parse(text)
+  if (!json.ok) return { given: {}, faults: [`cannot be read as JSON: ${json.reason}`] }
+  const parsed = PlansFile.safeParse(json.value)
+  return parsed.success
+    ? { given: parsed.data, faults: [] }
+    : { given: {}, faults: parsed.error.issues.flatMap(faultsOf) }
+}
+
+function parse(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) }
+  } catch (error) {
+    return { ok: false, reason: error instanceof Error ? error.message : String(error) }
   }
 }
 
@@ -38,5 +53,6 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code !== 'unrecognized_keys') {
     return [`${path.join('.') || 'the file'}: ${issue.message}`]
   }
-  return issue.keys.map((key) => `${[...path, key].join('.')}: Unknown member`)
+  const known = path.length === 0 ? `: there is ${PLAN_NAMES.join(', ')}` : ''
+  return issue.keys.map((key) => `${[...path, key].join('.')}: Unknown member${known}`)
 }

@@ -8,24 +8,60 @@ const PLACED = 0
 
 /** What every value begins with that is sealed for a place. */
 export const PLACED_HEADER = Buffer.from([PLACED])
+const KEY_BYTES = 32
 
 /** The installation's encryption keys: the first seals, each opens what it sealed. */
 export type Keyring = ReadonlyMap<string, Buffer>
 
+/** Both alphabets, with or without the padding: what 32 bytes become. */
+const KEY = /^[A-Za-z0-9+/_-]{43}=?$/
+const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/
+const UNNAMED = '0'
+
+/** What is wrong with `base64` or `id:base64,id:base64`, in words that show nothing of it. */
+export function keyringFaults(text: string): string[] {
+  const items = text.split(',').map(partsOf)
+  const faults = items.flatMap(({ id, encoded }, index) => {
+    const name = items.length === 1 ? 'the key' : `key ${index + 1}`
+    if (!KEY_ID.test(id)) {
+      return [`${name} must have an id of 1 to 64 letters, digits, dots, dashes or underscores`]
+    }
+    if (KEY.test(encoded) && bytesOf(encoded).length === KEY_BYTES) return []
+    return [`${name} must be base64 of 32 bytes, ${foundIn(encoded)}`]
+  })
+  const ids = items.map(({ id }) => id)
+  if (new Set(ids).size < ids.length) {
+    faults.push(`two keys have the same id: give each its own, as in id:base64,id:base64`)
+  }
+  return faults
+}
+
 /** Reads `base64` or `id:base64,id:base64`, each of 32 bytes. Throws without showing any key. */
 export function readKeyring(text: string): Keyring {
-  const keys = text.split(',').map((item): [string, Buffer] => {
-    const [id = '', encoded] = item.trim().split(':')
-    const key = Buffer.from(encoded ?? id, 'base64')
-    if (key.length !== 32) {
-      throw new Error('Cannot read POSTERN_ENCRYPTION_KEY: each key must be base64 of 32 bytes')
-    }
-    if (encoded !== undefined && id === '') {
-      throw new Error('Cannot read POSTERN_ENCRYPTION_KEY: each id must have a character')
-    }
-    return [encoded === undefined ? '0' : id, key]
-  })
-  return new Map(keys)
+  const faults = keyringFaults(text)
+  if (faults.length > 0) {
+    throw new Error(`Cannot read POSTERN_ENCRYPTION_KEY: ${faults.join('; ')}`)
+  }
+  return new Map(text.split(',').map((item) => [partsOf(item).id, bytesOf(partsOf(item).encoded)]))
+}
+
+/** A key without an id is the one that an installation begins with. */
+function partsOf(item: string): { id: string; encoded: string } {
+  const text = item.trim()
+  const at = text.indexOf(':')
+  return at === -1
+    ? { id: UNNAMED, encoded: text }
+    : { id: text.slice(0, at), encoded: text.slice(at + 1) }
+}
+
+function bytesOf(encoded: string): Buffer {
+  return Buffer.from(encoded, 'base64')
+}
+
+function foundIn(encoded: string): string {
+  if (encoded === '') return 'and is empty'
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return 'and holds other characters'
+  return `and is ${bytesOf(encoded).length} bytes`
 }
 
 /** What every value begins with that is sealed for a place under the keyring's first key. */

@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts'
 
 export type { NatsConnection }
 
+const CONNECT_TIMEOUT_MS = 5_000
 const RECONNECT_WAIT_MS = 250
 const PING_INTERVAL_MS = 5_000
 
@@ -20,26 +21,21 @@ export function connectedMs(nats: NatsConnection): number {
   return performance.now() - (connectedAt.get(nats) ?? 0)
 }
 
-/**
- * A connection that comes back by itself for as long as the process lives. Waits for the first connection too, so
- * that roles may start before NATS does; with `waits` false it throws instead.
- */
-export async function openNats(
-  url: string,
-  name: string,
-  log: Logger,
-  waits = true,
-): Promise<NatsConnection> {
+/** A connection that comes back by itself for as long as the process lives. Throws when there is none to begin with. */
+export async function openNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
   const { protocol, username, password, host } = new URL(url)
   const connection = await connect({
     servers: `${protocol}//${host}`,
     ...(username !== '' && password !== ''
       ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
       : username !== '' && { token: decodeURIComponent(username) }),
+    ...(protocol === 'tls:' && { tls: {} }),
     name,
+    timeout: CONNECT_TIMEOUT_MS,
     maxReconnectAttempts: -1,
+    // A server that comes back before its users do would otherwise be given up after the second refusal.
+    ignoreAuthErrorAbort: true,
     reconnectTimeWait: RECONNECT_WAIT_MS,
-    waitOnFirstConnect: waits,
     pingInterval: PING_INTERVAL_MS,
     maxPingOut: 2,
   })

@@ -3,29 +3,33 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
-import { readConfig } from '../../core/config.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { ping } from '../../core/db/ping.ts'
+import { checkDatabase } from '../../core/db/usable.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
-import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
-import { openNats } from '../../core/stream/nats.ts'
+import { configOrEnd, Readiness, warnOfMisspelt, whenUsable } from '../../core/start-up.ts'
+import { connectNats, deliveryStreamOf } from '../../core/stream/usable.ts'
 import { startHousekeeper } from './housekeeper.ts'
 
-const config = readConfig(process.env)
+const config = configOrEnd(process.env)
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
 
 const log = openLog(config.LOG_LEVEL, 'housekeeper')
+warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 using _watch = watchLoop({ registry, log })
 
+const readiness = new Readiness()
+const { HOST: host, OPS_PORT: port } = config
+await using _ops = await openOps({ host, port, registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -33,8 +37,11 @@ const pool = openPool({
   planning: 'tasks',
 })
 await using db = openDb(pool)
-await using nats = await openNats(config.NATS_URL, 'housekeeper', log)
-const manager = await ensureDeliveryStream(nats)
+const patience = { log, readiness, stop: stop.signal }
+await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
+const connect = () => connectNats(config.NATS_URL, 'housekeeper', log)
+await using nats = await whenUsable(connect, patience)
+const manager = await whenUsable(() => deliveryStreamOf(nats), patience)
 await using _housekeeper = startHousekeeper({
   pool,
   db,
@@ -47,7 +54,7 @@ await using _housekeeper = startHousekeeper({
   ledger: recordFacts,
   name: config.INSTANCE_NAME,
 })
-await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ping(db) })
+readiness.is(() => ping(db))
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
-import { readConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
+import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
@@ -14,23 +14,33 @@ import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
-import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
-import { openNats } from '../../core/stream/nats.ts'
+import {
+  configOrEnd,
+  listenOrEnd,
+  Readiness,
+  warnOfMisspelt,
+  whenUsable,
+} from '../../core/start-up.ts'
+import { connectNats, deliveryStreamOf } from '../../core/stream/usable.ts'
 import { openIngest } from './ingest.ts'
 import { connectionRefusal } from './server.ts'
 import { spoolSettings } from './spool.ts'
 
-const config = readConfig(process.env)
+const config = configOrEnd(process.env, 'INGEST_PORT')
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
 
 const log = openLog(config.LOG_LEVEL, 'ingest')
+warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
 const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
 const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 using _watch = watchLoop({ registry, log })
 
+const readiness = new Readiness()
+const { HOST: host, OPS_PORT: port } = config
+await using _ops = await openOps({ host, port, registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -39,8 +49,11 @@ const pool = openPool({
   planning: 'inserts',
 })
 await using db = openDb(pool)
-await using nats = await openNats(config.NATS_URL, 'ingest', log)
-await ensureDeliveryStream(nats)
+const patience = { log, readiness, stop: stop.signal }
+await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
+const connect = () => connectNats(config.NATS_URL, 'ingest', log)
+await using nats = await whenUsable(connect, patience)
+await whenUsable(() => deliveryStreamOf(nats), patience)
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
 await using ingest = await openIngest({
   pool,
@@ -62,8 +75,8 @@ capConnections(ingest.app.server, {
   trusted: compileCidrs(config.TRUSTED_PROXIES),
   refusal: connectionRefusal(),
 })
-await ingest.app.listen({ host: '0.0.0.0', port: config.INGEST_PORT })
-await using _ops = await openOps({ port: config.OPS_PORT, registry, ready: () => ingest.ready() })
+await listenOrEnd('INGEST_PORT', () => ingest.app.listen({ host, port: config.INGEST_PORT }))
+readiness.is(() => ingest.ready())
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

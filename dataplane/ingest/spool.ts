@@ -152,8 +152,7 @@ export class Spool implements AsyncDisposable {
   async #connect(): Promise<Connection> {
     const { url } = this.#settings
     const { log } = this.#deps
-    const nats =
-      url === undefined ? this.#deps.nats : await openNats(url, 'ingest spool', log, false)
+    const nats = url === undefined ? this.#deps.nats : await openNats(url, 'ingest spool', log)
     return { nats, manager: await jetstreamManager(nats, { checkAPI: false, timeout: ANSWER_MS }) }
   }
 

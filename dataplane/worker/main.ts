@@ -3,25 +3,26 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
-import { readConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { ping } from '../../core/db/ping.ts'
+import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs, isReachable } from '../../core/egress/address.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
-import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
-import { openNats } from '../../core/stream/nats.ts'
+import { configOrEnd, Readiness, warnOfMisspelt, whenUsable } from '../../core/start-up.ts'
+import { connectNats, deliveryStreamOf } from '../../core/stream/usable.ts'
 import { openMetrics } from './metrics.ts'
 import { startWorker } from './worker.ts'
 
-const config = readConfig(process.env)
+const config = configOrEnd(process.env)
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
 
 const log = openLog(config.LOG_LEVEL, 'worker')
+warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
 const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
 const allowed = compileCidrs(config.DELIVERY_ALLOW_CIDRS ?? [])
@@ -29,6 +30,9 @@ const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 using _watch = watchLoop({ registry, log })
 
+const readiness = new Readiness()
+const { HOST: host, OPS_PORT: port } = config
+await using _ops = await openOps({ host, port, registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -36,8 +40,11 @@ const pool = openPool({
   planning: 'lookups',
 })
 await using db = openDb(pool)
-await using nats = await openNats(config.NATS_URL, 'worker', log)
-await ensureDeliveryStream(nats)
+const patience = { log, readiness, stop: stop.signal }
+await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
+const connect = () => connectNats(config.NATS_URL, 'worker', log)
+await using nats = await whenUsable(connect, patience)
+await whenUsable(() => deliveryStreamOf(nats), patience)
 await using worker = await startWorker({
   pool,
   db,
@@ -51,13 +58,9 @@ await using worker = await startWorker({
   random: Math.random,
   metrics: openMetrics(registry),
 })
-await using _ops = await openOps({
-  port: config.OPS_PORT,
-  registry,
-  ready: async () => {
-    await ping(db)
-    worker.checkReady()
-  },
+readiness.is(async () => {
+  await ping(db)
+  worker.checkReady()
 })
 
 log.info('Started')

@@ -114,7 +114,7 @@ describe.skipIf(why !== undefined)('with a full disk', () => {
   })
 
   async function storesAgain(): Promise<boolean> {
-    const nats = await openNats(relay.natsUrl, 'test', SILENT, false).catch(() => undefined)
+    const nats = await openNats(relay.natsUrl, 'test', SILENT).catch(() => undefined)
     if (nats === undefined) return false
     const isStoring = await storesDeliveries(nats).catch(() => false)
     await nats.close()

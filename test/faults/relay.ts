@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import pg from 'pg'
@@ -68,7 +67,7 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
   const dataDir = env['DATA_DIR'] ?? stack.use(scratch()).path
   const [apiPort, ingestPort] = await freePorts(2)
   const ports = { API_PORT: String(apiPort), INGEST_PORT: String(ingestPort) }
-  const settings = { ...SURROUNDINGS, PATH: searchPath(), DATA_DIR: dataDir, ...ports, ...env }
+  const settings = { ...SURROUNDINGS, DATA_DIR: dataDir, ...ports, ...env }
   const log = join(stack.use(scratch()).path, 'output.log')
   const launch = () => launchStandalone(settings, log)
   let child = launch()
@@ -100,12 +99,6 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
     },
     [Symbol.asyncDispose]: async () => await owned.disposeAsync(),
   }
-}
-
-/** With the nats-server that the global setup found or fetched, so that no installation fetches one of its own. */
-function searchPath(): string {
-  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'postern', 'bin')
-  return [cache, process.env['PATH'] ?? ''].join(delimiter)
 }
 
 function launchStandalone(env: Record<string, string>, log: string): ChildProcess {
@@ -141,7 +134,7 @@ function startSecondWorker(
   const child = spawn(process.execPath, ['dataplane/worker/main.ts'], {
     cwd: ROOT,
     env: {
-      PATH: searchPath(),
+      PATH: SURROUNDINGS.PATH,
       DATABASE_URL: databaseUrl,
       NATS_URL: natsUrl,
       POSTERN_ENCRYPTION_KEY_FILE: join(dataDir, 'encryption-key'),

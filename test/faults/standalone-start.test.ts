@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
+import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
@@ -21,6 +22,15 @@ const Standalone = z.object({
   apiUrl: z.url(),
   ingestUrl: z.url(),
   gatewayUrl: z.null(),
+  dashboardUrl: z.null(),
+  setupUrl: z.null(),
+  metricsUrls: z.strictObject({
+    api: z.url(),
+    ingest: z.url(),
+    worker: z.url(),
+    housekeeper: z.url(),
+    gateway: z.null(),
+  }),
   organisationId: z.string(),
   projectId: z.string(),
   apiKey: z.string(),
@@ -63,6 +73,17 @@ async function ready(dataDir: string, child: ChildProcess): Promise<z.infer<type
   return Standalone.parse(read())
 }
 
+async function rightsOf(databaseUrl: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const query = 'select rolsuper, rolcreaterole, rolcreatedb from pg_roles where rolname = user'
+    return (await client.query(query)).rows
+  } finally {
+    await client.end()
+  }
+}
+
 /** The pids of PostgreSQL and NATS. */
 function serverPids(dataDir: string): number[] {
   const pids = ['postgres/data/postmaster.pid', 'nats/nats.pid'].map((name) =>
@@ -100,6 +121,19 @@ test.skipIf(process.platform !== 'linux')(
     const told = await ready(dataDir, first)
     expect(statSync(join(dataDir, 'standalone.json')).mode & 0o777).toBe(0o600)
     expect((await fetch(`${told.apiUrl}/v1/sources`)).status).toBe(401)
+
+    const { gateway: _none, ...metrics } = told.metricsUrls
+    for (const url of Object.values(metrics)) {
+      expect(new URL(url).hostname).toBe('127.0.0.1')
+      expect(await (await fetch(url)).text()).toContain('process_cpu_seconds_total')
+    }
+    const elsewhere = [told.apiUrl, told.ingestUrl, ...Object.values(metrics)].map((url) =>
+      fetch(url.replace('127.0.0.1', '127.0.0.2')).catch(() => 'refused'),
+    )
+    expect(new Set(await Promise.all(elsewhere))).toEqual(new Set(['refused']))
+    expect(await rightsOf(told.databaseUrl)).toEqual([
+      { rolsuper: false, rolcreaterole: false, rolcreatedb: false },
+    ])
 
     const second = await outcome(start(dataDir))
     expect(second).toEqual({ code: 1, said: expect.stringContaining(`pid ${first.pid}`) })

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { readConfig, SettingsError, type Config } from './config.ts'
+import type { Logger } from './log.ts'
+import type { Environment } from './setting-files.ts'
+import { misspeltSettings } from './setting-names.ts'
+
+const AGAIN_MS = 500
+const LINE_MS = 10_000
+
+/** The settings of the role that this process is. Wrong ones end it with code 1 and a line for each fault. */
+export function configOrEnd(env: Environment, ownPort?: 'API_PORT' | 'INGEST_PORT'): Config {
+  try {
+    return readConfig(env, ownPort)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  }
+}
+
+const WHY_NOT: Record<string, string> = {
+  EADDRINUSE: 'is used by another program',
+  EACCES: 'may not be used by this user',
+  EADDRNOTAVAIL: 'cannot be listened on: HOST is no address of this machine',
+}
+
+/** A port that cannot be had ends the process with code 1 and a line that names the setting. */
+export async function listenOrEnd(name: string, listen: () => Promise<unknown>): Promise<void> {
+  try {
+    await listen()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (WHY_NOT[code] === undefined) throw error
+    process.stderr.write(`Cannot start: ${name} ${WHY_NOT[code]} (${String(error)})\n`)
+    process.exit(1)
+  }
+}
+
+export function warnOfMisspelt(env: Environment, log: Logger): void {
+  for (const line of misspeltSettings(env)) log.warn(line)
+}
+
+/** Why a service cannot be used, in words that name it. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable'
+  /** Waiting does not help: a wrong password, a version that is too old. */
+  readonly isLasting: boolean
+
+  constructor(message: string, isLasting: boolean, options?: ErrorOptions) {
+    super(message, options)
+    this.isLasting = isLasting
+  }
+}
+
+/** What /readyz says of a role: first why it waits, then what its own check finds. */
+export class Readiness {
+  #check: () => Promise<void> | void = () => {
+    throw new Error('Starting')
+  }
+
+  readonly check = async (): Promise<void> => await this.#check()
+
+  waitsFor(reason: string): void {
+    this.#check = () => {
+      throw new Error(reason)
+    }
+  }
+
+  is(check: () => Promise<void> | void): void {
+    this.#check = check
+  }
+}
+
+export interface Patience {
+  log: Logger
+  readiness: Readiness
+  stop: AbortSignal
+}
+
+/**
+ * The answer of `look`, tried until it gives one: a role must not end because a service it needs restarts or is not there
+ * yet. A line every ten seconds, and /readyz, say why it waits. A role that is told to stop meanwhile ends: nothing of it
+ * has begun.
+ */
+export async function whenUsable<T>(
+  look: () => Promise<T>,
+  { log, readiness, stop }: Patience,
+): Promise<T> {
+  let saidAt = Number.NEGATIVE_INFINITY
+  for (;;) {
+    try {
+      const answer = await look()
+      if (saidAt > 0) log.info('It can be used now')
+      return answer
+    } catch (error) {
+      if (!(error instanceof Unusable)) throw error
+      readiness.waitsFor(error.message)
+      if (performance.now() - saidAt > LINE_MS) {
+        log.warn({ reason: error.message }, 'Waiting for a service')
+        saidAt = performance.now()
+      }
+    }
+    await sleep(AGAIN_MS, undefined, { signal: stop }).catch(() => {})
+    if (stop.aborted) process.exit(0)
+  }
+}
+
+/** The same for `withinMs`, for a program that somebody waits for. Throws what is wrong: at once when that lasts. */
+export async function usableWithin<T>(
+  look: () => Promise<T>,
+  { withinMs, stop }: { withinMs: number; stop?: AbortSignal },
+): Promise<T> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    try {
+      return await look()
+    } catch (error) {
+      const isOver = performance.now() > deadline
+      if (!(error instanceof Unusable) || error.isLasting || isOver) throw error
+    }
+    await sleep(AGAIN_MS, undefined, { signal: stop })
+  }
+}
