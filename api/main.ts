@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../core/clock.ts'
+import { ingestUrlOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/db.ts'
 import { ping } from '../core/db/ping.ts'
@@ -73,7 +74,7 @@ await using app = buildApp({
   log,
   registry,
   keyPrefix: config.KEY_PREFIX,
-  ingestUrl: config.INGEST_URL ?? `http://127.0.0.1:${config.INGEST_PORT}`,
+  ingestUrl: ingestUrlOf(config),
   requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
   connectionsPerSource: config.CONNECTIONS_PER_SOURCE,
   plans: readPlans(config.PLANS_FILE),

@@ -128,6 +128,14 @@ export function readConfig(env: Environment, ownPort?: 'API_PORT' | 'INGEST_PORT
   ])
 }
 
+/** The origin of ingest: the one that the API shows and the one that signatures over the URL are checked against. */
+export function ingestUrlOf({
+  INGEST_URL,
+  INGEST_PORT,
+}: Pick<Settings, 'INGEST_URL' | 'INGEST_PORT'>): string {
+  return INGEST_URL ?? `http://127.0.0.1:${INGEST_PORT}`
+}
+
 /** What `migrate` needs: the database alone. */
 export function readMigrateConfig(env: Environment): Settings & { DATABASE_URL: string } {
   return read(Settings.required({ DATABASE_URL: true }), env, () => [])

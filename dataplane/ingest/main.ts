@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
+import { ingestUrlOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
@@ -64,7 +65,7 @@ await using ingest = await openIngest({
   keyring,
   plans: readPlans(config.PLANS_FILE),
   dispatcher: egress.dispatcher,
-  ingestUrl: config.INGEST_URL ?? `http://localhost:${config.INGEST_PORT}`,
+  ingestUrl: ingestUrlOf(config),
   trustedProxies: config.TRUSTED_PROXIES,
   name: config.INSTANCE_NAME,
   registry,
