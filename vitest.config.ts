@@ -14,7 +14,10 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{core,api,dataplane,standalone}/**/*.test.ts', 'test/tidy.test.ts'],
+          include: [
+            '{core,api,dataplane,connector-agent,operator,standalone}/**/*.test.ts',
+            'test/tidy.test.ts',
+          ],
           testTimeout: 30_000,
         },
       },

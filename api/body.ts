@@ -40,9 +40,7 @@ export function refuseUnstorable(part: string, root: unknown): void {
       for (const [index, inner] of value.entries()) enter(inner, index, place)
     } else {
       for (const [key, inner] of Object.entries(Object(value))) {
-        refuseText(key, place)
-        // Whatever makes an object of it loses the member.
-        if (key === '__proto__') refuseField(`${pathOf(place)}.${key}`, 'Cannot be a name')
+        refuseKey(key, place)
         enter(inner, key, place)
       }
     }
@@ -55,6 +53,12 @@ interface Place {
   key: string | number
   inside: Place | undefined
   depth: number
+}
+
+function refuseKey(key: string, place: Place): void {
+  refuseText(key, place)
+  // Whatever makes an object of it loses the member.
+  if (key === '__proto__') refuseField(`${pathOf(place)}.${key}`, 'Cannot be a name')
 }
 
 function refuseText(text: string, place: Place): void {

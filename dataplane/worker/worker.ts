@@ -278,7 +278,7 @@ function openLanes(
     deliver: (work, to) => deliver(deliverDeps, work, to),
     noteBusy: (id, window) => busyNotes.note(id, window),
     largeBodies: memory.largeBodies,
-    largeBodiesOf: (organisationId) => memory.largeBodiesOf(organisationId),
+    largeBodiesOf: (id) => memory.largeBodiesOf(id),
     readBody: async ({ class: eventClass, eventId }) =>
       eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
     withdrawals,
@@ -297,8 +297,7 @@ function openLanes(
     madeRoom: owned.madeRoom,
   })
   const tester = startTester({ ...deps, lines, connections, tokens, names })
-  const close = (): Promise<void> => connections.close()
-  return { lanes, hands, pacer, tester, withdrawals, close }
+  return { lanes, hands, pacer, tester, withdrawals, close: () => connections.close() }
 }
 
 /** Which of its ends is gone. */

@@ -1,0 +1,159 @@
+import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
+
+import { z } from 'zod'
+
+import { addressClass, compileCidrs, type CompiledCidrs, isWithin } from '../core/egress/address.ts'
+
+/** What an agent may dial. `hosts` may begin with `*.`; without `ports` 80 and 443, without `schemes` both. */
+export const AllowRule = z
+  .strictObject({
+    hosts: z.array(z.string().min(1)).min(1).optional(),
+    cidrs: z.array(z.string().min(1)).min(1).optional(),
+    ports: z.array(z.int().min(1).max(65_535)).min(1).optional(),
+    schemes: z
+      .array(z.enum(['http', 'https']))
+      .min(1)
+      .optional(),
+  })
+  .refine(({ hosts, cidrs }) => (hosts === undefined) !== (cidrs === undefined), {
+    message: 'needs either hosts or cidrs',
+  })
+
+export type AllowRule = z.infer<typeof AllowRule>
+
+/** The answer to "may this URL be dialled, at which of these addresses?". */
+export interface AllowList {
+  /** Undefined when a rule covers the URL so far as it can be told without its addresses; else why not. */
+  refusal(url: URL): string | undefined
+  /** Whether this address of the URL may be dialled. */
+  mayDial(url: URL, address: string): boolean
+}
+
+interface Rule {
+  matchesHost: (host: string) => boolean
+  cidrs: CompiledCidrs | undefined
+  ports: ReadonlySet<number>
+  schemes: ReadonlySet<string>
+}
+
+interface Options {
+  rules: readonly AllowRule[]
+  /** The server's list, which narrows the rules. Empty narrows nothing. */
+  narrowedTo: readonly AllowRule[]
+  allowLoopback: boolean
+  /** Addresses of this machine: dialling one of them is dialling loopback. */
+  ownAddresses: ReadonlySet<string>
+}
+
+const DEFAULT_PORTS = { http: 80, https: 443 }
+/** Classes of addresses that a rule may open. Everything else stays shut, whatever a CIDR covers. */
+const OPENABLE: ReadonlySet<string> = new Set(['public', 'private', 'cgnat', 'unique_local'])
+
+/** Denies by default. Throws an error that names the first bad CIDR or host. */
+export function compileAllowList(options: Options): AllowList {
+  const own = options.rules.map(compileRule)
+  const narrow = options.narrowedTo.map(compileRule)
+  const isOpenable = (address: string): boolean => {
+    const kind = addressClass(address)
+    if (kind === 'loopback' || options.ownAddresses.has(address)) return options.allowLoopback
+    return OPENABLE.has(kind)
+  }
+  return {
+    refusal(url) {
+      if (!(url.protocol.slice(0, -1) in DEFAULT_PORTS))
+        return `${url.protocol} is not http or https`
+      const literal = literalOf(url)
+      const place = `${url.hostname}:${portOf(url)}`
+      if (literal !== undefined && !isOpenable(literal))
+        return `${place} is an address that is never dialled`
+      if (!covers(own, url, literal)) return `no --allow rule covers ${url.protocol}//${place}`
+      if (narrow.length > 0 && !covers(narrow, url, literal)) {
+        return `the connector's allowedHosts do not cover ${place}`
+      }
+      return undefined
+    },
+    mayDial: (url, address) =>
+      isOpenable(address) &&
+      covers(own, url, address) &&
+      (narrow.length === 0 || covers(narrow, url, address)),
+  }
+}
+
+/**
+ * A rule as a person writes it: `http://localhost:3000`, `https://*.internal.example`, `10.0.0.0/8:8080`,
+ * `service.default.svc`. Throws an error that shows the text.
+ */
+export function parseAllow(text: string): AllowRule {
+  const parts = /^(?:(https?):\/\/)?(\[[^\]]+\]|[^:/[\]]+)(\/\d{1,3})?(?::(\d{1,5}))?\/?$/i.exec(
+    text.trim(),
+  )
+  const [, scheme, host, prefix, port] = parts ?? []
+  const bare = host?.replace(/^\[|\]$/g, '')
+  if (bare === undefined) throw new Error(`Cannot read --allow "${text}": ${SHAPES}`)
+  const isAddress = isIP(bare) !== 0
+  if (prefix !== undefined && !isAddress)
+    throw new Error(`Cannot read --allow "${text}": ${SHAPES}`)
+  const rule = AllowRule.safeParse({
+    ...(isAddress ? { cidrs: [`${bare}${prefix ?? ''}`] } : { hosts: [bare] }),
+    ...(port !== undefined && { ports: [Number(port)] }),
+    ...(scheme !== undefined && { schemes: [scheme.toLowerCase()] }),
+  })
+  if (!rule.success) throw new Error(`Cannot read --allow "${text}": ${SHAPES}`)
+  compileRule(rule.data)
+  return rule.data
+}
+
+const SHAPES =
+  'expected a host, *.host, address or CIDR, with an optional scheme before and port behind it'
+
+function compileRule(rule: AllowRule): Rule {
+  const cidrs = rule.cidrs === undefined ? undefined : compileCidrs(rule.cidrs)
+  const schemes = rule.schemes ?? (['http', 'https'] as const)
+  return {
+    matchesHost: compileHosts(rule.hosts ?? []),
+    cidrs,
+    ports: new Set(rule.ports ?? schemes.map((scheme) => DEFAULT_PORTS[scheme])),
+    schemes: new Set(schemes.map((scheme) => `${scheme}:`)),
+  }
+}
+
+function compileHosts(hosts: readonly string[]): (host: string) => boolean {
+  const exact = new Set<string>()
+  const suffixes: string[] = []
+  for (const host of hosts) {
+    const isWild = host.startsWith('*.')
+    const name = domainToASCII(plainHost(isWild ? host.slice(2) : host))
+    if (name === '' || name.includes('*')) {
+      throw new Error(`Cannot read host "${host}": expected a name, or *. and a name`)
+    }
+    if (isWild) suffixes.push(`.${name}`)
+    else exact.add(name)
+  }
+  return (host) => exact.has(host) || suffixes.some((suffix) => host.endsWith(suffix))
+}
+
+function covers(rules: readonly Rule[], url: URL, address?: string): boolean {
+  return rules.some((rule) => matches(rule, url, address))
+}
+
+function matches(rule: Rule, url: URL, address: string | undefined): boolean {
+  if (!rule.schemes.has(url.protocol) || !rule.ports.has(portOf(url))) return false
+  if (rule.cidrs === undefined) return rule.matchesHost(plainHost(url.hostname))
+  // A name may have an address in the range: that is told when it is resolved.
+  return address === undefined || isWithin(address, rule.cidrs)
+}
+
+function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? DEFAULT_PORTS.https : DEFAULT_PORTS.http
+}
+
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '')
+}
+
+function literalOf(url: URL): string | undefined {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  return isIP(host) === 0 ? undefined : host
+}

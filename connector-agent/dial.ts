@@ -1,0 +1,105 @@
+import { WebSocket } from 'ws'
+import { z } from 'zod'
+
+import { FRAME_BYTES_MAX, SUBPROTOCOL } from '../core/tunnel/protocol.ts'
+
+/** What dialling a gateway gave. */
+export type Dialled =
+  | { kind: 'open'; socket: WebSocket; gateway: string }
+  /** The gateway answered and did not open a session. */
+  | {
+      kind: 'refused'
+      status: number
+      code: string
+      reason: string | undefined
+      message: string
+      retryAfterMs: number | undefined
+    }
+  /** Nobody answered, or it was no gateway. */
+  | { kind: 'failed'; error: Error }
+
+interface Target {
+  url: string
+  token: string
+  /** Names of the gateways at which there is a session already. */
+  gateways: readonly string[]
+  /** PEM certificates to trust beside the system's. */
+  ca?: string[]
+}
+
+const HANDSHAKE_TIMEOUT_MS = 10_000
+const ANSWER_BYTES_MAX = 16 * 1024
+const RETRY_AFTER_MS_MAX = 300_000
+
+const Refusal = z.object({
+  code: z.string().catch(''),
+  message: z.string().catch(''),
+  data: z.object({ reason: z.string().optional() }).optional().catch(undefined),
+})
+
+/**
+ * Dials a gateway and resolves when the session is open or will not be. `opened` is called in the very moment in which
+ * the socket opens: a listener that is attached later misses the first frames.
+ */
+export async function dial(target: Target, opened: (socket: WebSocket) => void): Promise<Dialled> {
+  const { promise, resolve } = Promise.withResolvers<Dialled>()
+  const socket = new WebSocket(target.url, [SUBPROTOCOL], {
+    headers: {
+      authorization: `Bearer ${target.token}`,
+      ...(target.gateways.length > 0 && { 'postern-gateways': target.gateways.join(',') }),
+    },
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    maxPayload: FRAME_BYTES_MAX,
+    perMessageDeflate: false,
+    followRedirects: false,
+    ...(target.ca && { ca: target.ca }),
+  })
+  let gateway = ''
+  socket.on('upgrade', (response) => {
+    gateway = String(response.headers['postern-gateway'] ?? '')
+  })
+  socket.on('open', () => {
+    opened(socket)
+    resolve({ kind: 'open', socket, gateway })
+  })
+  socket.on('error', (error) => resolve({ kind: 'failed', error }))
+  socket.on('unexpected-response', (request, response) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const settle = (): void => {
+      request.destroy()
+      const { code, message, data } = readRefusal(Buffer.concat(chunks).toString('utf8'))
+      resolve({
+        kind: 'refused',
+        status: response.statusCode ?? 0,
+        code,
+        reason: data?.reason,
+        message,
+        retryAfterMs: readRetryAfter(response.headers['retry-after']),
+      })
+    }
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= ANSWER_BYTES_MAX) chunks.push(chunk)
+      else settle()
+    })
+    response.on('end', settle)
+    response.on('error', settle)
+    setTimeout(settle, HANDSHAKE_TIMEOUT_MS).unref()
+  })
+  return await promise
+}
+
+function readRefusal(text: string): z.infer<typeof Refusal> {
+  try {
+    return Refusal.parse(JSON.parse(text))
+  } catch {
+    return { code: '', message: text.slice(0, 200) }
+  }
+}
+
+function readRetryAfter(value: string | undefined): number | undefined {
+  const seconds = Number(value)
+  if (value === undefined || !Number.isFinite(seconds) || seconds < 0) return undefined
+  return Math.min(seconds * 1_000, RETRY_AFTER_MS_MAX)
+}

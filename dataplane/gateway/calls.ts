@@ -1,0 +1,127 @@
+import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
+
+import type { Logger } from '../../core/log.ts'
+import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
+import {
+  callSubject,
+  decodeCall,
+  encodeAsked,
+  encodeReply,
+  type CallHead,
+  type Reply,
+} from '../../core/tunnel/call.ts'
+import type { Choosable, Sessions } from './sessions.ts'
+import type { Outcome } from './streams.ts'
+
+interface CallsDeps {
+  nats: NatsConnection
+  log: Logger
+  sessions: Sessions<Choosable>
+  gatewayName: string
+}
+
+const QUEUE = 'gateways'
+const PIECE_TIMEOUT_MS = 5_000
+/** The agent's own time-out comes first and says more. */
+const GRACE_MS = 1_000
+
+/**
+ * Answers the calls of workers for the connectors that have a session here: one subscription each, so that a call to a
+ * connector that is nowhere finds nobody, at once.
+ */
+export class Calls {
+  readonly #deps: CallsDeps
+  readonly #subscriptions = new Map<string, Subscription>()
+
+  constructor(deps: CallsDeps) {
+    this.#deps = deps
+  }
+
+  /** To be called when a connector's sessions changed: subscribes to its calls, or stops. */
+  follow(connectorId: string): void {
+    const { sessions, nats } = this.#deps
+    const known = this.#subscriptions.get(connectorId)
+    const isOnline = sessions.isOnline(connectorId)
+    if (isOnline && known === undefined) {
+      const subscription = nats.subscribe(callSubject(connectorId), {
+        queue: QUEUE,
+        callback: (error, message) => {
+          if (error === null) void this.#answer(message)
+        },
+      })
+      this.#subscriptions.set(connectorId, subscription)
+    }
+    if (!isOnline && known !== undefined) {
+      known.unsubscribe()
+      this.#subscriptions.delete(connectorId)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const subscription of this.#subscriptions.values()) subscription.unsubscribe()
+    this.#subscriptions.clear()
+  }
+
+  async #answer(message: Msg): Promise<void> {
+    const { nats, sessions, gatewayName, log } = this.#deps
+    const call = decodeCall(message.data)
+    const respond = (reply: Reply, body?: Uint8Array): void => {
+      if (isConnected(nats)) message.respond(encodeReply(reply, body))
+    }
+    // A worker of another version speaks: it hears nobody and counts the connector as offline.
+    if (call === undefined) return log.warn('Dropped an unreadable call')
+    const { connectorId, request } = call.head
+    const session = sessions.pick(connectorId)
+    if (session === undefined) {
+      return respond({ kind: 'unsent', isFull: sessions.isOnline(connectorId) })
+    }
+    respond({ kind: 'accepted', gateway: gatewayName })
+    const body = this.#bodyOf(call.head, call.piece, message.reply ?? '')
+    const signal = AbortSignal.timeout(request.timeoutMs + GRACE_MS)
+    const outcome = await session.streams.send(request, body, signal)
+    const { replicaId } = session.owner
+    respond(replyOf(outcome, replicaId), outcome.kind === 'response' ? outcome.body : undefined)
+  }
+
+  /** The first piece, then those that the worker is asked for. Throws when the worker does not answer. */
+  async *#bodyOf(
+    { request }: CallHead,
+    first: Uint8Array,
+    worker: string,
+  ): AsyncGenerator<Uint8Array, void> {
+    let offset = first.length
+    if (offset > 0) yield first
+    while (offset < request.bodyBytes) {
+      const piece = await this.#ask(`${worker}.body`, offset)
+      offset += piece.length
+      yield piece
+    }
+  }
+
+  async #ask(subject: string, offset: number): Promise<Uint8Array> {
+    try {
+      const options = { timeout: PIECE_TIMEOUT_MS }
+      const { data } = await this.#deps.nats.request(subject, encodeAsked(offset), options)
+      if (data.length > 0) return data
+    } catch (error) {
+      if (!(error instanceof errors.TimeoutError) && !(error instanceof errors.RequestError))
+        throw error
+    }
+    throw new Error('The worker does not give the body')
+  }
+}
+
+function replyOf(outcome: Outcome, replicaId: string): Reply {
+  switch (outcome.kind) {
+    case 'response':
+      return { kind: 'response', replicaId, head: outcome.head }
+    case 'failure':
+      return { kind: 'failure', replicaId, failure: outcome.failure }
+    case 'unsent':
+      return { kind: 'unsent', isFull: false }
+    // The agent did not even say that its time was up.
+    case 'cancelled':
+    case 'lost':
+      return { kind: 'lost', replicaId }
+  }
+}

@@ -1,0 +1,81 @@
+import type { WebSocket } from 'ws'
+
+import { type Link, type LinkEnd, type LinkTiming, openLink } from '../../core/tunnel/link.ts'
+import { SESSION_STREAMS_MAX } from '../../core/tunnel/protocol.ts'
+import type { BodyBudget } from './body-budget.ts'
+import { GatewayStreams } from './streams.ts'
+
+/** Whose session it is. */
+export interface SessionOwner {
+  replicaId: string
+  connectorId: string
+  organisationId: string
+}
+
+export interface SessionDeps {
+  budget: BodyBudget
+  gatewayName: string
+  timing?: LinkTiming
+  /** Called when the session can take requests no longer, or again has room. */
+  changed(session: Session): void
+  closed(session: Session, end: LinkEnd): void
+}
+
+/** One agent's WebSocket at this gateway. */
+export class Session {
+  readonly id = crypto.randomUUID()
+  readonly openedAtMs = Date.now()
+  readonly owner: SessionOwner
+  readonly streams: GatewayStreams
+  readonly #link: Link
+
+  constructor(
+    socket: WebSocket,
+    owner: SessionOwner,
+    deps: SessionDeps,
+    allowedHosts: readonly string[],
+  ) {
+    this.owner = owner
+    this.#link = openLink(
+      socket,
+      {
+        frame: (frame) => {
+          this.streams.receive(frame)
+          if (frame.kind === 'going_away') deps.changed(this)
+        },
+        closed: (end) => {
+          this.streams.end()
+          deps.closed(this, end)
+        },
+      },
+      deps.timing,
+    )
+    this.streams = new GatewayStreams({
+      write: (frame) => this.#link.write(frame),
+      budget: deps.budget,
+      owner: owner.organisationId,
+    })
+    this.tellSettings(deps.gatewayName, allowedHosts)
+  }
+
+  /** Sent at the start, and again when the connector's hosts change. */
+  tellSettings(gatewayName: string, allowedHosts: readonly string[]): void {
+    const settings = {
+      name: gatewayName,
+      streamsMax: SESSION_STREAMS_MAX,
+      allowedHosts: [...allowedHosts],
+    }
+    this.#link.write({ kind: 'settings', settings })
+  }
+
+  /** The agent dials another gateway before it lets go of this one. */
+  goAway(reason: string): void {
+    this.streams.stopAccepting()
+    this.#link.write({ kind: 'going_away', reason })
+  }
+
+  close(code: number, reason: string): void {
+    this.streams.stopAccepting()
+    this.#link.close(code, reason)
+  }
+}

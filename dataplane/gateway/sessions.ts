@@ -1,0 +1,72 @@
+import type { Session, SessionOwner } from './session.ts'
+import type { GatewayStreams } from './streams.ts'
+
+/** As much of a session as is needed to choose one. */
+export interface Choosable {
+  owner: SessionOwner
+  streams: GatewayStreams
+}
+
+/** The live sessions of this gateway. `online` and `offline` tell when a connector gets its first and loses its last. */
+export class Sessions<S extends Choosable = Session> {
+  readonly #byConnector = new Map<string, Set<S>>()
+  readonly #random: () => number
+  #count = 0
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  all(): S[] {
+    return [...this.#byConnector.values()].flatMap((sessions) => [...sessions])
+  }
+
+  connectors(): string[] {
+    return [...this.#byConnector.keys()]
+  }
+
+  of(connectorId: string): ReadonlySet<S> {
+    return this.#byConnector.get(connectorId) ?? new Set()
+  }
+
+  ofReplica(replicaId: string): S[] {
+    return this.all().filter(({ owner }) => owner.replicaId === replicaId)
+  }
+
+  /** Whether a session of the connector takes requests, now or when it has room. */
+  isOnline(connectorId: string): boolean {
+    for (const { streams } of this.of(connectorId)) if (streams.isAccepting) return true
+    return false
+  }
+
+  add(session: S): void {
+    const { connectorId } = session.owner
+    const sessions = this.#byConnector.get(connectorId) ?? new Set()
+    sessions.add(session)
+    this.#byConnector.set(connectorId, sessions)
+    this.#count++
+  }
+
+  remove(session: S): void {
+    const { connectorId } = session.owner
+    const sessions = this.#byConnector.get(connectorId)
+    if (sessions?.delete(session) !== true) return
+    this.#count--
+    if (sessions.size === 0) this.#byConnector.delete(connectorId)
+  }
+
+  /** Of two random sessions with room the one with fewer requests in flight. Undefined when none has room. */
+  pick(connectorId: string): S | undefined {
+    const open = [...this.of(connectorId)].filter(({ streams }) => streams.hasRoom)
+    if (open.length < 2) return open[0]
+    const first = Math.floor(this.#random() * open.length)
+    const step = 1 + Math.floor(this.#random() * (open.length - 1))
+    const [a, b] = [open[first], open[(first + step) % open.length]]
+    if (a === undefined || b === undefined) return a ?? b
+    return b.streams.inFlight < a.streams.inFlight ? b : a
+  }
+}

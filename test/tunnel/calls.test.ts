@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { pino } from 'pino'
+import { expect, inject, test } from 'vitest'
+
+import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
+import { openNats, type NatsConnection } from '../../core/stream/nats.ts'
+import type { RequestHead } from '../../core/tunnel/protocol.ts'
+import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
+import { Calls } from '../../dataplane/gateway/calls.ts'
+import { type Choosable, Sessions } from '../../dataplane/gateway/sessions.ts'
+import { GatewayStreams } from '../../dataplane/gateway/streams.ts'
+import { GatewayCalls } from '../../dataplane/worker/gateway-calls.ts'
+
+const LOG = pino({ level: 'silent' })
+const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }
+const MIB = 1024 * 1024
+
+const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+const echo: Perform = async (_head, body) => {
+  const parts: Uint8Array[] = []
+  for await (const part of body) parts.push(Buffer.from(part))
+  return {
+    kind: 'response',
+    head: { status: 200, headers: [], phases: PHASES },
+    body: Buffer.from(hash(Buffer.concat(parts))),
+  }
+}
+
+/** A session whose agent is in this process, without a socket between. */
+function addSession(sessions: Sessions<Choosable>, connectorId: string, perform: Perform) {
+  const later = (act: () => void): void => void setImmediate(act)
+  const streams: GatewayStreams = new GatewayStreams({
+    write: (frame) => later(() => agent.receive(frame)),
+    budget: new BodyBudget(64 * MIB, 64 * MIB),
+    owner: 'o',
+  })
+  const agent = new AgentStreams({
+    write: (frame) => later(() => streams.receive(frame)),
+    perform,
+    streamsMax: 64,
+  })
+  const owner = { replicaId: `replica of ${connectorId}`, connectorId, organisationId: 'o' }
+  const session: Choosable = { owner, streams }
+  sessions.add(session)
+  return { session, streams, agent }
+}
+
+interface Gateway extends AsyncDisposable {
+  sessions: Sessions<Choosable>
+  calls: Calls
+  nats: NatsConnection
+}
+
+async function openGateway(name: string): Promise<Gateway> {
+  const nats = await openNats(inject('natsUrl'), name, LOG)
+  const sessions = new Sessions<Choosable>(Math.random)
+  const calls = new Calls({ nats, log: LOG, sessions, gatewayName: name })
+  return {
+    sessions,
+    calls,
+    nats,
+    async [Symbol.asyncDispose]() {
+      calls[Symbol.dispose]()
+      await nats.close()
+    },
+  }
+}
+
+async function openWorker(): Promise<{ calls: GatewayCalls } & AsyncDisposable> {
+  const nats = await openNats(inject('natsUrl'), 'worker', LOG)
+  const calls = new GatewayCalls(nats)
+  return {
+    calls,
+    async [Symbol.asyncDispose]() {
+      calls[Symbol.dispose]()
+      await nats.close()
+    },
+  }
+}
+
+function request(body: Buffer, timeoutMs = 5_000): RequestHead {
+  return {
+    attemptId: 'a',
+    method: 'POST',
+    url: 'http://a.internal/',
+    headers: [['content-type', 'application/json']],
+    bodyBytes: body.length,
+    timeoutMs,
+  }
+}
+
+test('any worker reaches a connector through the gateway that has it, whatever the size of the body', async () => {
+  await using one = await openGateway('one')
+  await using two = await openGateway('two')
+  await using worker = await openWorker()
+  const connectorId = crypto.randomUUID()
+  addSession(two.sessions, connectorId, echo)
+  two.calls.follow(connectorId)
+  one.calls.follow(connectorId)
+  await two.nats.flush()
+  for (const size of [0, 2, 256 * 1024, 256 * 1024 + 1, 5 * MIB]) {
+    const body = Buffer.alloc(size, 'x')
+    const outcome = await worker.calls.call({ connectorId, request: request(body) }, body)
+    expect(outcome).toMatchObject({
+      kind: 'response',
+      reply: { replicaId: `replica of ${connectorId}`, head: { status: 200 } },
+    })
+    expect(outcome.kind === 'response' && outcome.body.toString()).toBe(hash(body))
+  }
+  expect(worker.calls.inFlight).toBe(0)
+})
+
+test('a call to a connector without a session says so at once', async () => {
+  await using worker = await openWorker()
+  const body = Buffer.from('{}')
+  const startedAt = performance.now()
+  const outcome = await worker.calls.call(
+    { connectorId: crypto.randomUUID(), request: request(body) },
+    body,
+  )
+  expect(outcome).toEqual({ kind: 'offline' })
+  expect(performance.now() - startedAt).toBeLessThan(500)
+})
+
+test('a connector that loses its last session is offline for the next call', async () => {
+  await using gateway = await openGateway('one')
+  await using worker = await openWorker()
+  const connectorId = crypto.randomUUID()
+  const { session, streams } = addSession(gateway.sessions, connectorId, echo)
+  gateway.calls.follow(connectorId)
+  await gateway.nats.flush()
+  const body = Buffer.from('{}')
+  const call = () => worker.calls.call({ connectorId, request: request(body) }, body)
+  expect((await call()).kind).toBe('response')
+  streams.end()
+  gateway.sessions.remove(session)
+  // Before NATS knows, the gateway itself says that nothing was sent.
+  expect(await call()).toEqual({ kind: 'unsent', isFull: false })
+  gateway.calls.follow(connectorId)
+  await gateway.nats.flush()
+  expect(await call()).toEqual({ kind: 'offline' })
+})
+
+test('a full connector is told from an offline one', async () => {
+  await using gateway = await openGateway('one')
+  await using worker = await openWorker()
+  const connectorId = crypto.randomUUID()
+  addSession(gateway.sessions, connectorId, async () => await new Promise(() => {}))
+  gateway.calls.follow(connectorId)
+  await gateway.nats.flush()
+  const body = Buffer.from('{}')
+  const call = () => worker.calls.call({ connectorId, request: request(body, 500) }, body)
+  const held = Array.from({ length: 64 }, call)
+  await sleep(100)
+  expect(await call()).toEqual({ kind: 'unsent', isFull: true })
+  const outcomes = await Promise.all(held)
+  expect(outcomes.every(({ kind }) => kind === 'lost')).toBe(true)
+})
+
+test('a gateway that dies loses what it had accepted, as soon as that is known', async () => {
+  await using worker = await openWorker()
+  const gateway = await openGateway('mortal')
+  const connectorId = crypto.randomUUID()
+  addSession(gateway.sessions, connectorId, async () => await new Promise(() => {}))
+  gateway.calls.follow(connectorId)
+  await gateway.nats.flush()
+  const body = Buffer.from('{}')
+  const outcome = worker.calls.call({ connectorId, request: request(body) }, body)
+  await sleep(100)
+  await gateway.nats.close()
+  worker.calls.forgetGateway('another')
+  expect(worker.calls.inFlight).toBe(1)
+  worker.calls.forgetGateway('mortal')
+  expect(await outcome).toEqual({ kind: 'lost', replicaId: null })
+})
+
+test('what is no call is dropped, and hurts no other', async () => {
+  await using gateway = await openGateway('one')
+  await using worker = await openWorker()
+  const connectorId = crypto.randomUUID()
+  addSession(gateway.sessions, connectorId, echo)
+  gateway.calls.follow(connectorId)
+  await gateway.nats.flush()
+  for (const junk of ['', 'junk', '\xff\xff\xff\xff{}', '\0\0\0\x02{}']) {
+    gateway.nats.publish(`tunnel.call.${connectorId}`, Buffer.from(junk, 'latin1'))
+  }
+  const body = Buffer.from('{}')
+  expect((await worker.calls.call({ connectorId, request: request(body) }, body)).kind).toBe(
+    'response',
+  )
+})

@@ -1,0 +1,331 @@
+import { once } from 'node:events'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import type { WebSocket } from 'ws'
+
+import { dial } from '../../connector-agent/dial.ts'
+import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
+import { encodeFrame } from '../../core/tunnel/frames.ts'
+import { type Link, type LinkEnd, openLink } from '../../core/tunnel/link.ts'
+import { FRAME_BYTES_MAX } from '../../core/tunnel/protocol.ts'
+import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
+import { type Admission, buildTunnelServer, type Dialled } from '../../dataplane/gateway/server.ts'
+import { Session, type SessionOwner } from '../../dataplane/gateway/session.ts'
+import { Sessions } from '../../dataplane/gateway/sessions.ts'
+
+const OWNER: SessionOwner = { replicaId: 'r', connectorId: 'c', organisationId: 'o' }
+const QUICK = { pingMs: 50, silenceMs: 200 }
+const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }
+const NEVER = new AbortController().signal
+
+interface Gateway extends AsyncDisposable {
+  url: string
+  port: number
+  sessions: Sessions
+  ends: LinkEnd[]
+  dialled: Dialled[]
+}
+
+async function openGateway(
+  admit: () => Promise<Admission<SessionOwner>> = async () => ({ kind: 'admitted', owner: OWNER }),
+): Promise<Gateway> {
+  const sessions = new Sessions(Math.random)
+  const ends: LinkEnd[] = []
+  const dialled: Dialled[] = []
+  const server = buildTunnelServer<SessionOwner>({
+    log: pino({ level: 'silent' }),
+    gatewayName: 'gateway-1',
+    remoteIpOf: ({ socket }) => socket.remoteAddress ?? '',
+    admit: async (given) => {
+      dialled.push(given)
+      return await admit()
+    },
+    opened(socket: WebSocket, owner) {
+      const session = new Session(
+        socket,
+        owner,
+        {
+          budget: new BodyBudget(1024 * 1024, 1024 * 1024),
+          gatewayName: 'gateway-1',
+          timing: QUICK,
+          changed: () => {},
+          closed: (closed, end) => {
+            sessions.remove(closed)
+            ends.push(end)
+          },
+        },
+        ['*.internal'],
+      )
+      sessions.add(session)
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `ws://127.0.0.1:${port}/v1/tunnel`,
+    port,
+    sessions,
+    ends,
+    dialled,
+    async [Symbol.asyncDispose]() {
+      for (const session of sessions.all()) session.close(1001, 'test is over')
+      server.closeAllConnections()
+      server.close()
+      await sleep(20)
+    },
+  }
+}
+
+interface Agent {
+  streams: AgentStreams
+  link: Link
+  ended: Promise<LinkEnd>
+  settings: Promise<unknown>
+}
+
+async function openAgent(url: string, perform: Perform): Promise<Agent> {
+  const ended = Promise.withResolvers<LinkEnd>()
+  const settings = Promise.withResolvers<unknown>()
+  let agent: Agent | undefined
+  const result = await dial({ url, token: 'token-1', gateways: ['gateway-0'] }, (socket) => {
+    const link = openLink(
+      socket,
+      {
+        frame: (frame) => {
+          if (frame.kind === 'settings') settings.resolve(frame.settings)
+          streams.receive(frame)
+        },
+        closed: ended.resolve,
+      },
+      QUICK,
+    )
+    const streams = new AgentStreams({
+      write: (frame) => link.write(frame),
+      perform,
+      streamsMax: 64,
+    })
+    agent = { streams, link, ended: ended.promise, settings: settings.promise }
+  })
+  if (agent === undefined) throw new Error(`Not open: ${JSON.stringify(result)}`)
+  return agent
+}
+
+const ok: Perform = async (_head, body) => {
+  const parts: Uint8Array[] = []
+  for await (const part of body) parts.push(Buffer.from(part))
+  return {
+    kind: 'response',
+    head: { status: 201, headers: [['x-a', 'b']], phases: PHASES },
+    body: Buffer.concat(parts).subarray(0, 100),
+  }
+}
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array, void> {
+  yield Buffer.from(text)
+}
+
+function request(body: string) {
+  return {
+    attemptId: 'a',
+    method: 'POST',
+    url: 'http://a.internal/',
+    headers: [],
+    bodyBytes: body.length,
+    timeoutMs: 1_000,
+  }
+}
+
+async function eventually(what: string, isTrue: () => boolean): Promise<void> {
+  const endAt = performance.now() + 5_000
+  while (!isTrue()) {
+    if (performance.now() > endAt) throw new Error(`Not within 5 s: ${what}`)
+    await sleep(5)
+  }
+}
+
+test('an agent dials, is told its settings and answers requests', async () => {
+  await using gateway = await openGateway()
+  const agent = await openAgent(gateway.url, ok)
+  expect(gateway.dialled).toEqual([
+    { token: 'token-1', remoteIp: '127.0.0.1', gateways: ['gateway-0'] },
+  ])
+  expect(await agent.settings).toEqual({
+    name: 'gateway-1',
+    streamsMax: 64,
+    allowedHosts: ['*.internal'],
+  })
+  const session = gateway.sessions.pick('c')
+  const outcome = await session?.streams.send(request('hello'), bytes('hello'), NEVER)
+  expect(outcome).toMatchObject({
+    kind: 'response',
+    head: { status: 201, headers: [['x-a', 'b']] },
+  })
+  agent.link.close(1001, 'done')
+  await eventually('the gateway forgets the session', () => gateway.sessions.count === 0)
+  expect(gateway.ends).toEqual([{ code: 1001, reason: 'done' }])
+})
+
+test('a revoked agent is closed with its reason while a request is in flight', async () => {
+  await using gateway = await openGateway()
+  const agent = await openAgent(gateway.url, async () => await new Promise(() => {}))
+  const session = gateway.sessions.pick('c')
+  const outcome = session?.streams.send(request('x'), bytes('x'), NEVER)
+  await eventually('the agent has it', () => agent.streams.inFlight === 1)
+  const closedAt = performance.now()
+  session?.close(4403, 'replica_revoked')
+  expect(session?.streams.hasRoom).toBe(false)
+  expect(await agent.ended).toEqual({ code: 4403, reason: 'replica_revoked' })
+  expect(performance.now() - closedAt).toBeLessThan(1_000)
+  expect(await outcome).toEqual({ kind: 'lost' })
+})
+
+test.for<[title: string, frame: Buffer | string, reason: string]>([
+  ['an unknown frame', Buffer.from([99, 0, 0, 0, 1]), 'Frame of an unknown kind'],
+  ['a text frame', 'hello', 'Frame is not binary'],
+  [
+    'an answer that nobody asked for',
+    encodeFrame({
+      kind: 'failure',
+      stream: 7,
+      failure: { code: 'timeout', message: '', isUnsent: false, phases: PHASES },
+    }),
+    'Frame of a stream that was never opened',
+  ],
+  [
+    'more credit than there is',
+    encodeFrame({ kind: 'credit', stream: 0, bytes: 1 }),
+    'Credit of the session overflows',
+  ],
+])('an agent that sends %s is closed with 1002', async ([, frame, reason]) => {
+  await using gateway = await openGateway()
+  const other = await openAgent(gateway.url, ok)
+  const ended = Promise.withResolvers<LinkEnd>()
+  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => {
+    socket.on('close', (code, text) => ended.resolve({ code, reason: text.toString() }))
+    socket.send(frame)
+  })
+  expect(await ended.promise).toEqual({ code: 1002, reason })
+  await eventually('the other session alone is left', () => gateway.sessions.count === 1)
+  const outcome = await gateway.sessions.pick('c')?.streams.send(request('x'), bytes('x'), NEVER)
+  expect(outcome?.kind).toBe('response')
+  other.link.cut()
+})
+
+test('a frame over the limit ends the session before it is read whole', async () => {
+  await using gateway = await openGateway()
+  const ended = Promise.withResolvers<number>()
+  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => {
+    socket.on('close', (code) => ended.resolve(code))
+    socket.on('error', () => {})
+    socket.send(Buffer.alloc(FRAME_BYTES_MAX + 1, 4))
+  })
+  expect(await ended.promise).toBe(1009)
+})
+
+test.for<[status: number, data: object | undefined, reason: string | undefined]>([
+  [401, undefined, undefined],
+  [403, { reason: 'connector_deleted' }, 'connector_deleted'],
+])('a refusal with %i reaches the agent whole', async ([status, data, reason]) => {
+  await using gateway = await openGateway(async () => ({
+    kind: 'refused',
+    status,
+    code: 'CODE',
+    message: 'Because',
+    retryAfterSeconds: 7,
+    ...(data && { data }),
+  }))
+  const result = await dial({ url: gateway.url, token: 't', gateways: [] }, () => {})
+  expect(result).toEqual({
+    kind: 'refused',
+    status,
+    code: 'CODE',
+    message: 'Because',
+    reason,
+    retryAfterMs: 7_000,
+  })
+})
+
+test('dialling what is no gateway fails with a reason', async () => {
+  const nobody = await dial(
+    { url: 'ws://127.0.0.1:1/v1/tunnel', token: 't', gateways: [] },
+    () => {},
+  )
+  expect(nobody).toMatchObject({ kind: 'failed', error: { code: 'ECONNREFUSED' } })
+  await using gateway = await openGateway()
+  const url = gateway.url.replace('/v1/tunnel', '/elsewhere')
+  expect(await dial({ url, token: 't', gateways: [] }, () => {})).toMatchObject({
+    kind: 'refused',
+    status: 404,
+  })
+})
+
+test('plain HTTP, browsers and other sub-protocols get an answer and no session', async () => {
+  await using gateway = await openGateway()
+  const address = `http://127.0.0.1:${gateway.port}`
+  const plain = await fetch(`${address}/v1/tunnel`)
+  expect([plain.status, await plain.json()]).toMatchObject([
+    426,
+    { message: expect.stringContaining('WebSocket') },
+  ])
+  expect((await fetch(`${address}/`)).status).toBe(404)
+  const upgrade = async (headers: string): Promise<string> => {
+    const socket = connect(gateway.port, '127.0.0.1')
+    socket.write(
+      `GET /v1/tunnel HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n${headers}\r\n`,
+    )
+    const [data]: unknown[] = await once(socket, 'data')
+    socket.destroy()
+    return String(data)
+  }
+  expect(await upgrade('sec-websocket-protocol: chat\r\n')).toContain('400 Refused')
+  expect(
+    await upgrade('sec-websocket-protocol: postern.tunnel.v1\r\norigin: https://a.example\r\n'),
+  ).toContain('403 Refused')
+  expect(gateway.dialled).toEqual([])
+})
+
+/** Passes bytes both ways until it is told to stop, and then keeps the connections open in silence. */
+async function openProxy(
+  port: number,
+): Promise<{ port: number; freeze(): void } & AsyncDisposable> {
+  let isFrozen = false
+  const sockets: Socket[] = []
+  const server = createTcpServer((inner) => {
+    const outer = connect(port, '127.0.0.1')
+    sockets.push(inner, outer)
+    for (const socket of [inner, outer]) socket.on('error', () => {})
+    inner.on('data', (data) => void (isFrozen || outer.write(data)))
+    outer.on('data', (data) => void (isFrozen || inner.write(data)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    freeze: () => (isFrozen = true),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('both sides notice a link that is cut without a close', async () => {
+  await using gateway = await openGateway()
+  await using proxy = await openProxy(gateway.port)
+  const agent = await openAgent(`ws://127.0.0.1:${proxy.port}/v1/tunnel`, ok)
+  expect(gateway.sessions.count).toBe(1)
+  await sleep(400)
+  expect(gateway.sessions.count).toBe(1)
+  proxy.freeze()
+  const frozenAt = performance.now()
+  expect(await agent.ended).toEqual({ code: 4408, reason: 'The other side is silent' })
+  await eventually('the gateway notices', () => gateway.ends.length === 1)
+  expect(gateway.ends[0]?.code).toBe(4408)
+  expect(performance.now() - frozenAt).toBeLessThan(1_000)
+})
