@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Attempt as Row } from '../../core/db/deliveries/attempts.ts'
 import { encodeId } from '../../core/ids.ts'
+import { decodeText } from '../../core/request/text.ts'
 import { Id, Timestamp } from '../fields.ts'
 import { Delivery, ErrorCode, milliseconds } from './delivery.ts'
 
@@ -16,6 +17,13 @@ const Pair = z.tuple([z.string(), z.string()]).meta({
 export const Pairs = z
   .array(Pair)
   .meta({ id: 'Pairs', description: 'Names and values in the order in which they came.' })
+
+type HeaderPairs = z.output<typeof Pairs>
+
+/** Headers as people read them; they are kept and sent as bytes. */
+export function asText(headers: HeaderPairs): HeaderPairs {
+  return headers.map(([name, value]) => [name, decodeText(value)])
+}
 
 const Duration = z.number().nullable()
 
@@ -90,7 +98,7 @@ export function viewAttempt(
     requestUrl: row.url,
     requestHeaders,
     responseStatus: row.responseStatus,
-    responseHeaders: row.responseHeaders === null ? [] : JSON.parse(row.responseHeaders),
+    responseHeaders: asText(Pairs.parse(JSON.parse(row.responseHeaders ?? '[]'))),
     responseBody: row.responseBody?.toString('utf8') ?? null,
     errorCode: row.errorCode,
     replicaId: row.replicaId === null ? null : encodeId('rpl', row.replicaId),

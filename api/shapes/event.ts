@@ -4,9 +4,8 @@ import { timestamp } from '../../core/clock.ts'
 import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events/events.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { storedRequest } from '../../core/match/matchable.ts'
-import { decodeText } from '../../core/request/text.ts'
 import { Id, Timestamp } from '../fields.ts'
-import { Pairs } from './attempt.ts'
+import { asText, Pairs } from './attempt.ts'
 import { Delivery } from './delivery.ts'
 import { RejectionReason } from './rejection.ts'
 
@@ -91,7 +90,7 @@ export function viewEvent(
   const request = storedRequest({ ...row, headers })
   return {
     ...viewEventSummary(row),
-    headers: headers.map(([name, value]) => [name, decodeText(value)]),
+    headers: asText(headers),
     query: request.query.map(([name, value]) => [name, value]),
     payload: request.payload(),
     raw: row.raw.toString('utf8'),
