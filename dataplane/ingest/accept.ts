@@ -1,7 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 
-import type { Clock } from '../../core/clock.ts'
-import { encodeId } from '../../core/ids.ts'
 import { matchableOf } from '../../core/match/matchable.ts'
 import { dedupeKey, readKey, readSelector } from '../../core/match/selector.ts'
 import { joinHeaders } from '../../core/request/headers.ts'
@@ -10,17 +8,14 @@ import { cleanText } from '../../core/request/text.ts'
 import type { EventNotices } from '../../core/stream/event-notices.ts'
 import type { Rejection, SignedRequest } from '../../core/verify/request.ts'
 import type { Batcher } from '../batcher.ts'
-import { duplicate, refusal, spooled, stored, unavailable, type Answer } from './answer.ts'
 import { dispatch } from './dispatch.ts'
+import type { Incoming, IngestRequest, StoreResult } from './event.ts'
 import { maskSecrets } from './mask.ts'
 import { route, type Routing } from './match.ts'
 import type { Publisher } from './publisher.ts'
-import type { IngestRequest } from './request.ts'
 import type { IngestSource } from './sources.ts'
-import type { Incoming, StoreResult } from './store.ts'
 
 export interface AcceptDeps {
-  clock: Clock
   store: Batcher<Incoming, StoreResult>
   publisher: Publisher
   notices: EventNotices
@@ -42,14 +37,14 @@ export interface Received {
 const EVENT_TYPE_LENGTH_MAX = 255
 
 /**
- * Stores a verified request and dispatches its deliveries. The 200 is not given before the commit. `once` is what the
+ * Stores a verified request and dispatches its deliveries; a result is not there before the commit. `once` is what the
  * signature covers where that alone tells one event from another.
  */
 export async function acceptEvent(
   deps: AcceptDeps,
   received: Received,
   once: string | undefined,
-): Promise<Answer> {
+): Promise<StoreResult> {
   const { source, signed } = received
   const masked = maskSecrets(source, received.request)
   const parsed = parsedWith(masked, received)
@@ -58,29 +53,12 @@ export async function acceptEvent(
   const keys = once === undefined ? keysOf(source, parsed) : [once]
   const event = eventOf(received, masked, { eventType, routing, dedupeKey: dedupeKey(keys) })
   const result = await deps.store.add(event, signed.body.length)
-  switch (result.kind) {
-    case 'stored':
-      deps.noteEvent(source)
-      deps.notices.note(source.projectId)
-      dispatch(deps.publisher, result.event, {
-        sourceName: source.name,
-        targets: routing.connections,
-      })
-      return stored(source.response, encodeId('evt', result.event.id))
-    case 'spooled':
-      deps.noteEvent(source)
-      return spooled(source.response, encodeId('evt', result.id))
-    case 'duplicate':
-      return duplicate(source.response)
-    case 'over_quota':
-      return refusal('QUOTA_EXCEEDED', 'The delivery quota of this window is used up', {
-        limit: result.limit,
-        current: result.current,
-        resetAt: new Date(result.resetAtMs).toISOString(),
-      })
-    case 'failed':
-      return unavailable()
+  if (result.kind === 'stored' || result.kind === 'spooled') deps.noteEvent(source)
+  if (result.kind === 'stored') {
+    deps.notices.note(source.projectId)
+    dispatch(deps.publisher, result.event)
   }
+  return result
 }
 
 /** Keeps a request that failed verification; false when it could not. Its sender learns nothing of it. */

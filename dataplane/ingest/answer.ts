@@ -1,6 +1,7 @@
-import { z } from 'zod'
-
 import { STATUS, type Code } from '../../core/errors.ts'
+import { encodeId } from '../../core/ids.ts'
+import type { StoreResult } from './event.ts'
+import type { IngestResponse } from './ingest-response.ts'
 
 /** What a sender is told. */
 export interface Answer {
@@ -48,31 +49,33 @@ export function unavailable(): Answer {
   return plainRefusal(503, 'The event could not be stored, try again', { 'retry-after': '1' })
 }
 
-/** What a source says to a stored event. (decisions: Resources, `ingestResponse`) */
-export const IngestResponse = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('default') }),
-  z.object({ kind: z.literal('empty') }),
-  z.object({
-    kind: z.literal('static'),
-    body: z.string().optional(),
-    contentType: z.string().optional(),
-  }),
-])
+/** What the sender of an event hears of what became of it. */
+export function answerTo(result: StoreResult, response: IngestResponse): Answer {
+  switch (result.kind) {
+    case 'stored':
+      return { ...taken(response, result.event.id), outcome: 'stored' }
+    case 'spooled':
+      // To its sender it is stored: the store that took it is as durable.
+      return { ...taken(response, result.id), outcome: 'spooled' }
+    case 'duplicate': {
+      const own = '{"ok":true,"duplicate":true}'
+      return { ...accepted(response, own, {}), outcome: 'duplicate' }
+    }
+    case 'over_quota':
+      return refusal('QUOTA_EXCEEDED', 'The delivery quota of this window is used up', {
+        limit: result.limit,
+        current: result.current,
+        resetAt: new Date(result.resetAtMs).toISOString(),
+      })
+    case 'failed':
+      return unavailable()
+  }
+}
 
-export type IngestResponse = z.infer<typeof IngestResponse>
-
-export function stored(response: IngestResponse, eventId: string): Answer {
+function taken(response: IngestResponse, id: Buffer): Omit<Answer, 'outcome'> {
+  const eventId = encodeId('evt', id)
   const own = `{"ok":true,"eventId":"${eventId}"}`
-  return { ...accepted(response, own, { 'postern-event-id': eventId }), outcome: 'stored' }
-}
-
-/** To its sender it is stored: the store that took it is as durable. */
-export function spooled(response: IngestResponse, eventId: string): Answer {
-  return { ...stored(response, eventId), outcome: 'spooled' }
-}
-
-export function duplicate(response: IngestResponse): Answer {
-  return { ...accepted(response, '{"ok":true,"duplicate":true}', {}), outcome: 'duplicate' }
+  return accepted(response, own, { 'postern-event-id': eventId })
 }
 
 function accepted(

@@ -4,17 +4,8 @@ import { encodeDelivery, encodeEvent } from '../../core/stream/delivery-message.
 import { deliverySubject } from '../../core/stream/subjects.ts'
 import type { Publisher } from './publisher.ts'
 
-/** Of each delivery of the event, in the same order. */
-interface Target {
-  partition: number
-}
-
 /** Sends a stored event's deliveries to the workers. What does not arrive is the sweeper's. */
-export function dispatch(
-  publisher: Publisher,
-  event: NewEvent,
-  { sourceName, targets }: { sourceName: string; targets: readonly Target[] },
-): void {
+export function dispatch(publisher: Publisher, event: NewEvent): void {
   if (event.deliveries.length === 0) return
   const encoded = encodeEvent(
     {
@@ -23,24 +14,22 @@ export function dispatch(
       organisationId: event.organisationId,
       projectId: event.projectId,
       sourceId: event.sourceId,
-      sourceName,
+      sourceName: event.sourceName,
       verifiedWith: event.verifiedWith,
       remoteIp: event.remoteIp,
       headers: event.headers,
     },
     event.raw,
   )
-  event.deliveries.forEach((delivery, index) => {
-    const target = targets[index]
-    if (target === undefined) return
+  for (const delivery of event.deliveries) {
     const message = encodeDelivery(encoded, {
       id: uuidOfBytes(delivery.id),
       connectionId: delivery.connectionId,
       destinationId: delivery.destinationId,
-      partition: target.partition,
+      partition: delivery.partition,
       maxAttempts: delivery.maxAttempts,
       leaseUntilMs: event.leaseUntilMs,
     })
-    publisher.publish(deliverySubject(target.partition), message)
-  })
+    publisher.publish(deliverySubject(delivery.partition), message)
+  }
 }

@@ -11,11 +11,12 @@ import type { EventNotices } from '../../core/stream/event-notices.ts'
 import type { SpooledMessage } from '../../core/stream/spool-stream.ts'
 import { decodeSpooled, type SpooledEvent } from '../../core/stream/spooled-event.ts'
 import { dispatch } from './dispatch.ts'
+import type { BatchResult, CountedEvent } from './event.ts'
 import type { Outage } from './outage.ts'
 import type { Publisher } from './publisher.ts'
 import type { Sources } from './sources.ts'
 import type { Spool } from './spool.ts'
-import { openBatchStore, type BatchResult, type CountedEvent } from './store.ts'
+import { openBatchStore } from './store.ts'
 
 const LEASE = 'spool'
 const BATCH = { limit: 256, bytesMax: 8 * 1024 * 1024 }
@@ -165,13 +166,10 @@ export class Drain {
 
   async #finish(one: Spooled, result: BatchResult): Promise<void> {
     const { publisher, notices } = this.#deps
-    const { spooled, event } = one
+    const { event } = one
     if (result.kind === 'failed') return await this.#refuse(one)
     if (result.kind === 'stored') {
-      dispatch(publisher, event, {
-        sourceName: spooled.sourceName,
-        targets: spooled.deliveries,
-      })
+      dispatch(publisher, event)
     } else if (!(await this.#keepUndelivered(one))) {
       return
     }

@@ -16,12 +16,13 @@ import {
   type Verdict,
 } from '../../core/verify/request.ts'
 import { acceptEvent, keepRejected, type AcceptDeps, type Received } from './accept.ts'
-import { plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
+import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
+import type { IngestRequest } from './event.ts'
 import type { Handshakes } from './handshakes.ts'
 import type { IngestLimits } from './limits.ts'
 import type { Rejections } from './rejections.ts'
-import { readRequest, type IngestRequest } from './request.ts'
+import { readRequest } from './request.ts'
 import { isInOverlap, type SecretUsage } from './secret-usage.ts'
 import type { IngestSource, Sources } from './sources.ts'
 import type { UnstoredRejections } from './unstored-rejections.ts'
@@ -127,7 +128,7 @@ async function verified(
   deps.secretUsage.note(source, verdict.slot)
   const asked = deps.handshakes.after(source, signed, verdict.slot)
   const challenge = asked && (await asked)
-  return challenge ?? (await acceptEvent(deps, received, verdict.once))
+  return challenge ?? answerTo(await acceptEvent(deps, received, verdict.once), source.response)
 }
 
 /** Synchronous where no key has to be fetched, which is nearly always. */

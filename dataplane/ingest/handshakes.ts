@@ -14,7 +14,7 @@ import {
 } from '../../core/verify/handshake.ts'
 import type { SignedRequest, Slot } from '../../core/verify/request.ts'
 import { unavailable, type Answer } from './answer.ts'
-import type { IngestRequest } from './request.ts'
+import type { IngestRequest } from './event.ts'
 import { isInOverlap } from './secret-usage.ts'
 import type { IngestSource } from './sources.ts'
 

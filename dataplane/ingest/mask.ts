@@ -2,7 +2,7 @@ import { MASKED_VALUE } from '../../core/delivery/headers.ts'
 import { decodePart } from '../../core/request/form.ts'
 import { toBinary } from '../../core/request/text.ts'
 import { secretCarriers } from '../../core/verify/config.ts'
-import type { IngestRequest } from './request.ts'
+import type { IngestRequest } from './event.ts'
 import type { IngestSource } from './sources.ts'
 
 /** The header pairs and query as they are kept: without a value that is the source's own secret. (decisions: Ingest) */

@@ -5,8 +5,8 @@ import { uuidOfBytes } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import type { SpooledEvent } from '../../core/stream/spooled-event.ts'
 import { within } from '../../core/within.ts'
+import type { Fallback, StampedEvent, StoreResult } from './event.ts'
 import type { Spool } from './spool.ts'
-import type { StampedEvent, StoreResult } from './store.ts'
 
 /** A statement is given up by PostgreSQL after 5 s; one that is not even refused by then has nobody at its other end. */
 const STORE_WAIT_MS = 6_000
@@ -28,7 +28,7 @@ class Unanswered extends Error {
  * Whether PostgreSQL is away, and what happens to events meanwhile. The first batch that fails says that it is; from
  * then on no request waits for it, until a probe of our own has written something.
  */
-export class Outage {
+export class Outage implements Fallback {
   readonly #deps: OutageDeps
   #sinceMs: number | undefined
   #probing: Promise<void> | undefined

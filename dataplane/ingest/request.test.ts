@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 
 import { expect, test } from 'vitest'
 
-import { readRequest, type IngestRequest } from './request.ts'
+import type { IngestRequest } from './event.ts'
+import { readRequest } from './request.ts'
 
 async function requestOf(head: string): Promise<IngestRequest> {
   const read = Promise.withResolvers<IngestRequest>()

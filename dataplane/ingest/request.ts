@@ -1,23 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
-import { joinHeaders, type Headers } from '../../core/request/headers.ts'
-
-/** An ingest request before its body is read. */
-export interface IngestRequest {
-  method: string
-  maskId: string
-  /** What follows the mask id: `/` when nothing does. */
-  path: string
-  /** The whole path, mask id included. */
-  fullPath: string
-  /** Raw, without the question mark. */
-  query: string
-  /** Joined, as binary strings. */
-  headers: Headers
-  /** As they came. */
-  rawHeaders: readonly [string, string][]
-  remoteIp: string
-}
+import { joinHeaders } from '../../core/request/headers.ts'
+import type { IngestRequest } from './event.ts'
 
 /** The parts of a request, read from the raw target: a path is never decoded, so no bad escape can matter. */
 export function readRequest(raw: IncomingMessage, target: string, remoteIp: string): IngestRequest {

@@ -15,8 +15,8 @@ import { partitionOf } from '../../core/stream/subjects.ts'
 import { VerifierConfig } from '../../core/verify/config.ts'
 import { handshakeKind, type HandshakeSecrets } from '../../core/verify/handshake.ts'
 import { compileVerifier, type CompiledVerifier } from '../../core/verify/verify.ts'
-import { IngestResponse } from './answer.ts'
 import { CompiledFilters } from './compiled-filters.ts'
+import { IngestResponse } from './ingest-response.ts'
 
 /** Sources kept compiled in one process, and unknown masks remembered. The least used give way. */
 const SOURCES_MAX = 50_000

@@ -1,42 +1,19 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
-import {
-  storeCappedEvents,
-  type Quota,
-  type Stored,
-} from '../../core/db/events/store-capped-events.ts'
-import { storeEvents, type NewDelivery, type NewEvent } from '../../core/db/events/store-events.ts'
+import { storeCappedEvents, type Quota } from '../../core/db/events/store-capped-events.ts'
+import { storeEvents } from '../../core/db/events/store-events.ts'
 import { isDataFault, isPassing } from '../../core/db/failures.ts'
 import { newIdBytes, uuidOfBytes } from '../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS, LEASE_MS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import type { Outage } from './outage.ts'
-
-/** An event to store. It gets its ids and its lease when its batch goes out, however long it waited for a lane. */
-export type Incoming = Omit<NewEvent, 'id' | 'leaseUntilMs' | 'deliveries'> & {
-  deliveries: readonly Omit<IncomingDelivery, 'id'>[]
-  /** For the spool: what dispatching and counting need besides. */
-  sourceName: string
-  maskId: string
-  /** Of its organisation at a moment, when that is hard-capped. */
-  quotaAt: (nowMs: number) => Quota | null
-}
-
-type IncomingDelivery = NewDelivery & { partition: number }
-
-/** With its ids, its lease and its quota. */
-export type StampedEvent = Incoming & CountedEvent & { deliveries: readonly IncomingDelivery[] }
-
-/** An event as its statement takes it. */
-export type CountedEvent = NewEvent & { quota: Quota | null }
-
-/**
- * `failed` is an event that PostgreSQL refused by itself, after its neighbours were stored without it, or that the
- * spool did not take; `spooled` one that is to be stored when PostgreSQL is back.
- */
-export type StoreResult = BatchResult | { kind: 'spooled'; id: Buffer }
-
-export type BatchResult = Stored | { kind: 'failed' }
+import type {
+  BatchResult,
+  CountedEvent,
+  Fallback,
+  Incoming,
+  StampedEvent,
+  StoreResult,
+} from './event.ts'
 
 interface StoreDeps {
   pool: Pool
@@ -49,16 +26,16 @@ const TRIES = 4
 
 /**
  * Makes the function that stores requests. Throws only when PostgreSQL could not be reached or could not commit, and
- * there is no `outage` that takes them.
+ * there is no `fallback` that takes them.
  */
 export function openStore(
   deps: StoreDeps,
-  outage?: Outage,
+  fallback?: Fallback,
 ): (events: Incoming[]) => Promise<StoreResult[]> {
   const storeBatch = openBatchStore(deps)
   const store = async (events: readonly StampedEvent[], nowMs: number): Promise<StoreResult[]> => {
     const write = (): Promise<StoreResult[]> => storeBatch(events, nowMs)
-    return outage === undefined ? await write() : await outage.store(events, write)
+    return fallback === undefined ? await write() : await fallback.store(events, write)
   }
 
   return async (incoming) => {

@@ -17,6 +17,8 @@ export interface NewDelivery {
   connectionId: string
   destinationId: string
   maxAttempts: number
+  /** Whose worker sends it. It is not stored. */
+  partition: number
 }
 
 /** An event as ingest made it, complete: nothing of it changes afterwards. */
@@ -26,6 +28,8 @@ export interface NewEvent {
   organisationId: string
   projectId: string
   sourceId: string
+  /** Travels with the deliveries. It is not stored. */
+  sourceName: string
   status: 'received' | 'filtered' | 'unmatched' | 'rejected'
   eventType: string | null
   /** SHA-256 of the selected values; null when the request is not deduplicated. */
