@@ -23,9 +23,9 @@ import {
   whenUsable,
 } from '../../core/start-up.ts'
 import { connectNats, deliveryStreamOf } from '../../core/stream/usable.ts'
+import { connectionRefusal } from './http/server.ts'
 import { openIngest } from './ingest.ts'
-import { connectionRefusal } from './server.ts'
-import { spoolSettings } from './spool.ts'
+import { spoolSettings } from './spool/spool.ts'
 
 const config = configOrEnd(process.env, 'INGEST_PORT')
 const stop = new AbortController()

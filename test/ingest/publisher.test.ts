@@ -7,7 +7,7 @@ import {
   unpackDeliveries,
 } from '../../core/stream/delivery-message.ts'
 import { openNats, type NatsConnection } from '../../core/stream/nats.ts'
-import { Publisher } from '../../dataplane/ingest/publisher.ts'
+import { Publisher } from '../../dataplane/ingest/accept/publisher.ts'
 import { eventually, SOON_MS } from '../relay.ts'
 
 const BODY = Buffer.alloc(64 * 1024)

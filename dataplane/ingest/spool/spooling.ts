@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 
-import { every } from '../every.ts'
+import { every } from '../../every.ts'
 import { Drain, type DrainDeps } from './drain.ts'
 import { Outage } from './outage.ts'
 import { measureSpool } from './spool-metrics.ts'

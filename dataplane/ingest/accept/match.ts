@@ -1,4 +1,4 @@
-import { matchFilters, type Match, type Matchable } from '../../core/match/filter.ts'
+import { matchFilters, type Match, type Matchable } from '../../../core/match/filter.ts'
 import type { IngestConnection, IngestSource } from './sources.ts'
 
 /** Where an event goes, and why not elsewhere. */

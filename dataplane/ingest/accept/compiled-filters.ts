@@ -1,7 +1,7 @@
-import type { Db } from '../../core/db/db.ts'
-import { connectionFilters } from '../../core/db/events/ingest-sources.ts'
-import { giveWay } from '../../core/loop/turn.ts'
-import { compileFilter, storedFilter, type CompiledFilter } from '../../core/match/filter.ts'
+import type { Db } from '../../../core/db/db.ts'
+import { connectionFilters } from '../../../core/db/events/ingest-sources.ts'
+import { giveWay } from '../../../core/loop/turn.ts'
+import { compileFilter, storedFilter, type CompiledFilter } from '../../../core/match/filter.ts'
 
 /** Text of the filters that are kept, of all sources: compiled, they take some fifty times as much. */
 const KEPT_CHARACTERS_MAX = 8 * 1024 * 1024

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/db.ts'
-import { countEvents } from '../../core/db/events/event-counts.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/db.ts'
+import { countEvents } from '../../../core/db/events/event-counts.ts'
 
 const MINUTE_MS = 60_000
 

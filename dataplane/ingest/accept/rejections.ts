@@ -1,11 +1,11 @@
-import type { Clock } from '../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
 import {
   REJECTED_BURST,
   REJECTED_BYTES_BURST,
   REJECTED_BYTES_PER_DAY,
   REJECTED_BYTES_PER_SECOND,
   REJECTED_PER_SECOND,
-} from '../../core/limits.ts'
+} from '../../../core/limits.ts'
 
 const DAY_MS = 86_400_000
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 
 import { expect, test } from 'vitest'
 
-import type { IngestRequest } from './event.ts'
+import type { IngestRequest } from '../accept/event.ts'
 import { readRequest } from './request.ts'
 
 async function requestOf(head: string): Promise<IngestRequest> {

@@ -1,31 +1,31 @@
 import type { IncomingMessage } from 'node:http'
 
-import type { Clock } from '../../core/clock.ts'
-import { HOPS_HEADER, hopsOf } from '../../core/delivery/hops.ts'
-import { encodeId } from '../../core/ids.ts'
-import { BODY_BYTES_PER_SECOND_MIN, HOPS_MAX } from '../../core/limits.ts'
-import type { Logger } from '../../core/log.ts'
-import { nowDoing } from '../../core/loop/watch.ts'
-import type { Admission } from '../../core/pacing/ingest-limit.ts'
-import { hasNul } from '../../core/request/text.ts'
-import { KeysBusy, verifyWithKeys, type KeyStore } from '../../core/verify/keys.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { HOPS_HEADER, hopsOf } from '../../../core/delivery/hops.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { BODY_BYTES_PER_SECOND_MIN, HOPS_MAX } from '../../../core/limits.ts'
+import type { Logger } from '../../../core/log.ts'
+import { nowDoing } from '../../../core/loop/watch.ts'
+import type { Admission } from '../../../core/pacing/ingest-limit.ts'
+import { hasNul } from '../../../core/request/text.ts'
+import { KeysBusy, verifyWithKeys, type KeyStore } from '../../../core/verify/keys.ts'
 import {
   rejected,
   type Rejection,
   type SignedRequest,
   type Verdict,
-} from '../../core/verify/request.ts'
-import { acceptEvent, keepRejected, type AcceptDeps, type Received } from './accept.ts'
+} from '../../../core/verify/request.ts'
+import { acceptEvent, keepRejected, type AcceptDeps, type Received } from '../accept/accept.ts'
+import type { IngestRequest } from '../accept/event.ts'
+import type { Rejections } from '../accept/rejections.ts'
+import type { IngestSource, Sources } from '../accept/sources.ts'
+import type { UnstoredRejections } from '../accept/unstored-rejections.ts'
 import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
-import type { IngestRequest } from './event.ts'
 import type { Handshakes } from './handshakes.ts'
 import type { IngestLimits } from './limits.ts'
-import type { Rejections } from './rejections.ts'
 import { readRequest } from './request.ts'
 import { isInOverlap, type SecretUsage } from './secret-usage.ts'
-import type { IngestSource, Sources } from './sources.ts'
-import type { UnstoredRejections } from './unstored-rejections.ts'
 
 export interface HandleDeps extends AcceptDeps {
   clock: Clock

@@ -1,22 +1,22 @@
 import { request as httpRequest, type Dispatcher } from 'undici'
 
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/db.ts'
-import { captureSecret } from '../../core/db/events/ingest-sources.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Keyring } from '../../core/secrets/sealed.ts'
-import { sealSourceSecrets } from '../../core/secrets/source-secrets.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/db.ts'
+import { captureSecret } from '../../../core/db/events/ingest-sources.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Keyring } from '../../../core/secrets/sealed.ts'
+import { sealSourceSecrets } from '../../../core/secrets/source-secrets.ts'
 import {
   handshakeAfter,
   handshakeBefore,
   type HandshakeAction,
   type HandshakeSecrets,
-} from '../../core/verify/handshake.ts'
-import type { SignedRequest, Slot } from '../../core/verify/request.ts'
+} from '../../../core/verify/handshake.ts'
+import type { SignedRequest, Slot } from '../../../core/verify/request.ts'
+import type { IngestRequest } from '../accept/event.ts'
+import type { IngestSource } from '../accept/sources.ts'
 import { unavailable, type Answer } from './answer.ts'
-import type { IngestRequest } from './event.ts'
 import { isInOverlap } from './secret-usage.ts'
-import type { IngestSource } from './sources.ts'
 
 /** A confirmation that takes longer is asked for again by the provider. */
 const VISIT_TIMEOUT_MS = 5_000

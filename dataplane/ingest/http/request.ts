@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
-import { joinHeaders } from '../../core/request/headers.ts'
-import type { IngestRequest } from './event.ts'
+import { joinHeaders } from '../../../core/request/headers.ts'
+import type { IngestRequest } from '../accept/event.ts'
 
 /** The parts of a request, read from the raw target: a path is never decoded, so no bad escape can matter. */
 export function readRequest(raw: IncomingMessage, target: string, remoteIp: string): IngestRequest {

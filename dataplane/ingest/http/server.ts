@@ -7,11 +7,11 @@ import {
   refuseConnection,
   refusalText,
   type EdgeAnswer,
-} from '../../core/http/edge.ts'
-import { hostFault, TOO_MANY_CONNECTIONS, type EdgeFault } from '../../core/http/fault.ts'
-import { closeAfterAnswer, isClosing, isUnfinished } from '../../core/http/gentle-close.ts'
-import { originForm } from '../../core/http/target.ts'
-import { INGEST_REQUEST_TIMEOUT_MS } from '../../core/limits.ts'
+} from '../../../core/http/edge.ts'
+import { hostFault, TOO_MANY_CONNECTIONS, type EdgeFault } from '../../../core/http/fault.ts'
+import { closeAfterAnswer, isClosing, isUnfinished } from '../../../core/http/gentle-close.ts'
+import { originForm } from '../../../core/http/target.ts'
+import { INGEST_REQUEST_TIMEOUT_MS } from '../../../core/limits.ts'
 import { plainRefusal, refusal, type Answer } from './answer.ts'
 import { handle, type HandleDeps } from './handle.ts'
 

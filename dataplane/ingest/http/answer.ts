@@ -1,7 +1,7 @@
-import { STATUS, type Code } from '../../core/errors.ts'
-import { encodeId } from '../../core/ids.ts'
-import type { StoreResult } from './event.ts'
-import type { IngestResponse } from './ingest-response.ts'
+import { STATUS, type Code } from '../../../core/errors.ts'
+import { encodeId } from '../../../core/ids.ts'
+import type { StoreResult } from '../accept/event.ts'
+import type { IngestResponse } from '../accept/ingest-response.ts'
 
 /** What a sender is told. */
 export interface Answer {

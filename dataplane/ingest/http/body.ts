@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 
-import { invite } from '../../core/http/edge.ts'
+import { invite } from '../../../core/http/edge.ts'
 import {
   BODY_BYTES_PER_SECOND_MIN,
   BODY_RATE_SECONDS,
   READING_BYTES_MAX,
   READING_ORGANISATION_BYTES,
   READING_SOURCE_BYTES,
-} from '../../core/limits.ts'
+} from '../../../core/limits.ts'
 
 export type Body =
   | { kind: 'read'; body: Buffer }
