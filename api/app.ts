@@ -1,6 +1,4 @@
-import assert from 'node:assert/strict'
-
-import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify'
+import { fastify, type FastifyInstance } from 'fastify'
 import { Histogram } from 'prom-client'
 
 import { refuse, refuseField } from '../core/errors.ts'
@@ -16,22 +14,16 @@ import {
 import { hostFault, TOO_MANY_CONNECTIONS, type EdgeFault } from '../core/http/fault.ts'
 import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-close.ts'
 import { originForm } from '../core/http/target.ts'
-import { decodeId } from '../core/ids.ts'
 import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
-import { nowDoing } from '../core/loop/watch.ts'
-import { readBody, refuseUnstorable } from './body.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
-import { badRequest, faultsOf, sendFailure } from './failure.ts'
-import { KIND_OF, Name } from './fields.ts'
+import { badRequest, sendFailure } from './failure.ts'
 import { fixed } from './fixed.ts'
-import { answerOnce, comparable, readIdempotencyKey, type Repeatable } from './idempotency.ts'
+import { mount } from './http/mount.ts'
 import { openApiDocument, openApiRoute } from './openapi.ts'
-import { admit, demand, type Access, type Principal } from './principal.ts'
 import { checkRoutes } from './route-check.ts'
-import type { Answer, Call, Route } from './route.ts'
+import type { Route } from './route.ts'
 import { ROUTES } from './routes.ts'
-import { LiveStreams } from './stream/live-streams.ts'
 
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
@@ -44,6 +36,7 @@ const edge = { answer: answerFault, requestMs: API_REQUEST_TIMEOUT_MS }
 export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): FastifyInstance {
   const app = fastify({
     logger: false,
+    trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     bodyLimit: API_BODY_BYTES_MAX,
     requestTimeout: API_REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_TIMEOUT_MS,
@@ -93,107 +86,9 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   app.setReplySerializer((body) => (body === document ? text : JSON.stringify(body)))
   app.get('/openapi.json', fixed(text, { 'content-type': 'application/json; charset=utf-8' }))
   app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
-  const streams = new LiveStreams(deps)
-  app.addHook('preClose', async () => streams.close())
-  for (const each of routes) mount(app, { ...deps, streams }, each)
+  app.addHook('preClose', async () => deps.eventStreams.close())
+  for (const each of routes) mount(app, deps, each)
   return app
-}
-
-function mount(
-  app: FastifyInstance,
-  { streams, ...deps }: Deps & { streams: LiveStreams },
-  route: Route,
-): void {
-  const accesses = new WeakMap<FastifyRequest, Access>()
-  const name = `${route.method} ${route.path}`
-  app.route({
-    method: route.method,
-    url: `/v1${route.path}`,
-    onRequest: async (request, reply) => {
-      accesses.set(request, await admit(deps, route.permission, request, reply))
-    },
-    handler: async (request, reply) => {
-      const access = accesses.get(request)
-      assert(access !== undefined)
-      if (route.isSecret === true) void reply.header('cache-control', 'no-store')
-      nowDoing(name)
-      const act = async (): Promise<Answer> =>
-        await route.handle({ deps, streams, ...access, ...readInput(route, request, access) })
-      const repeatable = route.method === 'POST' ? readRepeatable(access, request) : undefined
-      const answer = await (repeatable === undefined ? act() : answerOnce(deps, repeatable, act))
-      // The answer is written out before another part begins.
-      nowDoing(name)
-      if (route.contentType !== undefined) {
-        void reply.type(route.contentType)
-        // A stream has no last word for a client that closed its sending side: it is gone.
-        request.raw.socket.once('end', () => reply.raw.destroy())
-      }
-      return await reply
-        .code(answer.status)
-        .headers(answer.headers ?? {})
-        .send(answer.body)
-    },
-  })
-}
-
-function readRepeatable({ principal }: Access, request: FastifyRequest): Repeatable | undefined {
-  const key = readIdempotencyKey(request.headers['idempotency-key'])
-  if (key === undefined) return undefined
-  const { method, url, headers, body } = request
-  const [path = ''] = url.split('?', 1)
-  const query = url.slice(path.length)
-  const project = String(headers['x-project-id'] ?? '')
-  const content = [query, project, comparable(body)]
-  return { key, actor: principal.actor, method, path, content }
-}
-
-function readInput(
-  route: Route,
-  request: FastifyRequest,
-  { principal }: Access,
-): Pick<Call, 'params' | 'query' | 'body' | 'headers'> {
-  const params = readParams(route, request.params)
-  refuseUnstorable('query', request.query)
-  const query = route.query?.safeParse(request.query)
-  const sent =
-    route.body === null ? undefined : readBody(request.body, request.headers['content-type'])
-  demandKind(route, principal, sent)
-  // An action whose members are all optional takes no body as well as an empty one.
-  const body = route.body?.safeParse(sent === undefined ? {} : sent)
-  const faults = [
-    ...(query?.error ? faultsOf('query', query.error) : []),
-    ...(body?.error ? faultsOf('body', body.error) : []),
-  ]
-  if (faults.length > 0) throw badRequest(faults)
-  const headers = Object.keys(route.headers ?? {}).map((name) => [name, request.headers[name]])
-  return { params, query: query?.data, body: body?.data, headers: Object.fromEntries(headers) }
-}
-
-/** What a kind of action needs comes before the rest of its body, as what a route needs comes before all of it. */
-function demandKind({ needsByKind }: Route, principal: Principal, sent: unknown): void {
-  if (needsByKind === undefined || typeof sent !== 'object' || sent === null) return
-  const kind = 'kind' in sent && typeof sent.kind === 'string' ? sent.kind : ''
-  const need = new Map(Object.entries(needsByKind)).get(kind)
-  if (need !== undefined) demand(principal, need)
-}
-
-function readParams(route: Route, given: unknown): Record<string, string> {
-  const texts = new Map(Object.entries(given ?? {}))
-  return Object.fromEntries(
-    Object.entries(route.params).map(([param, kind]) => {
-      const text = String(texts.get(param))
-      if (kind === 'name') return [param, readName(param, text)]
-      const id = decodeId(kind, text)
-      return [param, id ?? refuse('NOT_FOUND', `Cannot find ${KIND_OF[kind]} "${text}"`)]
-    }),
-  )
-}
-
-function readName(param: string, text: string): string {
-  const path = `params.${param}`
-  refuseUnstorable(path, text)
-  const { data, error } = Name.safeParse(text)
-  return data ?? refuseField(path, error?.issues[0]?.message ?? 'Not a name')
 }
 
 /** What a client is told that has too many connections. */

@@ -3,8 +3,8 @@ import { ensurePartitions } from '../core/db/partitions.ts'
 import { standingAt, type Standing } from '../core/plans/standing.ts'
 import type { Transition } from '../core/plans/subscription.ts'
 import { announceChanges } from '../core/stream/config-changes.ts'
+import type { Principal } from './auth/principal.ts'
 import type { Deps } from './deps.ts'
-import type { Principal } from './principal.ts'
 
 /** Does what a client wishes of its subscription; what follows holds at ingest when this returns. */
 export async function changeBilling(

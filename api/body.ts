@@ -5,16 +5,14 @@ import { ExactNumber, parseExactJson } from '../core/request/json.ts'
 /** Far deeper than any member of ours; a document that is nested for its own sake stops here. */
 const DEPTH_MAX = 64
 
-/** The JSON of a request's body; undefined when there is none. */
+/** The JSON of a request's body, still to be checked by `refuseUnstorable`; undefined when there is none. */
 export function readBody(bytes: unknown, contentType: string | undefined): unknown {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined
   const [mediaType = ''] = (contentType ?? '').split(';')
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     refuseField('headers.content-type', 'Expected application/json')
   }
-  const value = parse(bytes)
-  refuseUnstorable('body', value)
-  return value
+  return parse(bytes)
 }
 
 /**

@@ -4,10 +4,10 @@ import { cancelHeldDeliveries } from '../core/actions/cancel-held.ts'
 import { findDelivery, type Delivery } from '../core/db/deliveries/deliveries.ts'
 import type { Reach } from '../core/db/lists/page.ts'
 import { refuse } from '../core/errors.ts'
+import type { Principal } from './auth/principal.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing, Unavailable } from './failure.ts'
-import type { Principal } from './principal.ts'
 
 /** A delivery that goes from hand to hand (sweeper, lane, parked) is where it stays long before the last try. */
 const TRIES = 20

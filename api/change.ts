@@ -2,8 +2,8 @@ import { writeAudit } from '../core/db/audit.ts'
 import type { Db } from '../core/db/db.ts'
 import { isPassing, refersToDeleted, violates } from '../core/db/failures.ts'
 import { refuse } from '../core/errors.ts'
+import type { Principal } from './auth/principal.ts'
 import type { Deps } from './deps.ts'
-import type { Principal } from './principal.ts'
 
 /** One change for the audit; the time is added here. */
 export interface Change {

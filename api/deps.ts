@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 import type { Registry } from 'prom-client'
 
 import type { Clock } from '../core/clock.ts'
@@ -9,9 +11,9 @@ import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { NatsConnection } from '../core/stream/nats.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
+import type { Principal } from './auth/principal.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ShortLimit } from './short-limit.ts'
-import type { StreamLimits } from './stream/live-streams.ts'
 
 /** Of one source. (decisions: Rotation, keys, roles; test-signature) */
 export const SIGNATURE_TESTS_PER_SECOND = 5
@@ -39,6 +41,31 @@ export interface Deps {
   egress: Egress
   keys: KeyStore
   signatureTests: ShortLimit
-  /** Smaller ones than those of a process in service, for tests. */
-  streamLimits?: Partial<StreamLimits>
+  eventStreams: EventStreams
+  /** CIDRs and addresses whose `X-Forwarded-For` is believed. */
+  trustedProxies: readonly string[]
+}
+
+/** The event streams of one process. */
+export interface EventStreams {
+  /** The body of the answer. Refuses a position that is none, and one stream too many. */
+  open(request: StreamRequest): Promise<Readable>
+  /** Ends all of them: their clients connect again, to another process. */
+  close(): void
+}
+
+export interface StreamRequest {
+  principal: Principal
+  projectId: string
+  filter: StreamFilter
+  /** The filter as the client wrote it. */
+  written: readonly (string | null)[]
+  lastEventId: string | undefined
+}
+
+/** Which events of the project a stream shows. */
+export interface StreamFilter {
+  sourceId: string | undefined
+  status: string | undefined
+  eventType: ((eventType: string | null) => boolean) | undefined
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
 import { isDatabaseAway } from '../core/db/failures.ts'
@@ -6,10 +6,17 @@ import { Refusal, refuse, STATUS, type FieldFault } from '../core/errors.ts'
 import { encodeId, type Prefix } from '../core/ids.ts'
 import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../core/limits.ts'
 import { KeysBusy } from '../core/verify/keys.ts'
+import { rateHeaders, TooManyRequests } from './auth/rate-limit.ts'
 import type { Deps } from './deps.ts'
 import { KIND_OF } from './fields.ts'
-import { showRateLimit, TooManyRequests } from './principal.ts'
 import type { Answer } from './route.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A route that needs no key: its answers say nothing of a key's window. */
+    isPublic?: boolean
+  }
+}
 
 /** A client may try again as soon as PostgreSQL or a worker has had time to restart. */
 const RETRY_AFTER_SECONDS = 2
@@ -24,16 +31,18 @@ export class Unavailable extends Error {
 
 /** The only voice of the API's failures: every thrown thing leaves through here in one envelope. (spec: Envelopes) */
 export async function sendFailure(
-  { log, requestsPerMinute }: Deps,
+  { log, requestsPerMinute }: Pick<Deps, 'log' | 'requestsPerMinute'>,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   void reply.header('x-request-id', request.id)
-  if (request.url.startsWith('/v1/') && !reply.hasHeader('x-ratelimit-limit')) {
+  if (needsKey(request) && !reply.hasHeader('x-ratelimit-limit')) {
     // No key was found to count: what one that has not asked yet may do.
     const resetSeconds = API_WINDOW_SECONDS
-    showRateLimit(reply, { limit: requestsPerMinute, left: requestsPerMinute, resetSeconds })
+    void reply.headers(
+      rateHeaders({ limit: requestsPerMinute, left: requestsPerMinute, resetSeconds }),
+    )
   }
   if (error instanceof TooManyRequests) {
     void reply.header('retry-after', error.retryAfterSeconds)
@@ -49,6 +58,11 @@ export async function sendFailure(
   const away = isUnavailable ? error.message : 'Database is not available'
   const message = isAway ? away : 'Internal error'
   return await reply.code(status).send({ status, message, data: { requestId: request.id } })
+}
+
+function needsKey({ url, routeOptions }: FastifyRequest): boolean {
+  const config: FastifyContextConfig | undefined = routeOptions.config
+  return url.startsWith('/v1/') && config?.isPublic !== true
 }
 
 /** What a refusal answers; undefined for what is not the client's fault. */

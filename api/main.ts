@@ -32,6 +32,7 @@ import { buildApp, connectionRefusal } from './app.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { SharedReads } from './shared-reads.ts'
 import { ShortLimit } from './short-limit.ts'
+import { LiveStreams } from './stream/live-streams.ts'
 
 /** Of each pool: as many as one timeline reads with. */
 const CONNECTIONS_MIN = 4
@@ -64,12 +65,14 @@ await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
 const nats = await whenUsable(() => connectNats(config.NATS_URL, 'api', log), patience)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
+const clock = openClock(config.TEST_CLOCK_FILE)
+const plans = readPlans(config.PLANS_FILE)
 await using app = buildApp({
   db,
   lists,
   reads: new SharedReads(searches),
   nats,
-  clock: openClock(config.TEST_CLOCK_FILE),
+  clock,
   keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),
   log,
   registry,
@@ -77,11 +80,13 @@ await using app = buildApp({
   ingestUrl: ingestUrlOf(config),
   requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
   connectionsPerSource: config.CONNECTIONS_PER_SOURCE,
-  plans: readPlans(config.PLANS_FILE),
+  plans,
   ledger: recordFacts,
   egress,
   keys: new KeyStore(egress.dispatcher),
   signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
+  eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
+  trustedProxies: config.TRUSTED_PROXIES,
 })
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),

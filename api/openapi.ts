@@ -1,13 +1,14 @@
 import { z } from 'zod'
 
+import type { Permission } from './auth/principal.ts'
 import { Components } from './openapi/components.ts'
 import { illustrated } from './openapi/example.ts'
-import { EVERY, REPLAYED } from './openapi/headers.ts'
+import { headersOf, REPLAYED } from './openapi/headers.ts'
 import { resolve, type Json } from './openapi/json.ts'
 import { parametersOf } from './openapi/parameters.ts'
 import { failureResponses } from './openapi/refusals.ts'
 import { TAGS } from './openapi/tags.ts'
-import { errorsOf, route, type Permission, type Route } from './route.ts'
+import { errorsOf, isPublic, route, type KeyedRoute, type Route } from './route.ts'
 
 /** Generated from the table of routes and their schemas: there is no second description to fall out of step. */
 export function openApiDocument(routes: readonly Route[]): Json {
@@ -60,7 +61,7 @@ const OpenApi = z.record(z.string(), z.unknown()).meta({
 })
 
 /** The document below `/v1`, where a key is needed as for everything. */
-export function openApiRoute(document: () => Json): Route {
+export function openApiRoute(document: () => Json): KeyedRoute {
   return route({
     method: 'GET',
     path: '/openapi.json',
@@ -86,7 +87,10 @@ function operation(described: Route, components: Components): Json {
     tags: [described.tag],
     summary: described.summary,
     description: [described.description, describeNeeds(described)].filter(Boolean).join('\n\n'),
-    'x-permission': described.needsByKind ?? described.permission,
+    ...(isPublic(described) && { security: [] }),
+    'x-permission': isPublic(described)
+      ? described.permission
+      : (described.needsByKind ?? described.permission),
     parameters: parametersOf(described, components),
     ...(body !== null && {
       requestBody: {
@@ -101,7 +105,7 @@ function operation(described: Route, components: Components): Json {
     }),
     responses: {
       ...successes(described, components),
-      ...failureResponses(errorsOf(described), components),
+      ...failureResponses(described, errorsOf(described), components),
     },
   }
 }
@@ -110,7 +114,8 @@ const JSON_TYPE = 'application/json'
 
 function successes(described: Route, components: Components): Json {
   const { method, contentType = JSON_TYPE, responses } = described
-  const headers = components.headers(method === 'POST' ? [...EVERY, REPLAYED] : EVERY)
+  const isRepeatable = method === 'POST' && !isPublic(described)
+  const headers = components.headers([...headersOf(described), ...(isRepeatable ? [REPLAYED] : [])])
   return Object.fromEntries(
     Object.entries(responses).map(([status, body]) => {
       if (body === null) return [status, { description: 'It is done. There is no body.', headers }]
@@ -130,7 +135,9 @@ const RESULT: Readonly<Record<string, string>> = {
   202: 'It was accepted.',
 }
 
-function describeNeeds({ permission, needsByKind }: Route): string {
+function describeNeeds(described: Route): string {
+  if (isPublic(described)) return 'Needs no API key.'
+  const { permission, needsByKind } = described
   if (needsByKind === undefined) return describe(permission)
   const each = Object.entries(needsByKind).map(([kind, need]) => `- \`${kind}\`: ${describe(need)}`)
   return `By its kind:\n\n${each.join('\n')}`

@@ -12,11 +12,11 @@ import { insertReplay } from '../core/db/events/replays.ts'
 import { refuse } from '../core/errors.ts'
 import { encodeId } from '../core/ids.ts'
 import { wakeWorkers } from '../core/stream/wake-workers.ts'
+import type { Principal } from './auth/principal.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing } from './failure.ts'
 import { standingFor } from './grants.ts'
-import type { Principal } from './principal.ts'
 
 const BECAUSE: Record<Exclude<ReplayRefusal, 'quota_exceeded'>, string> = {
   rejected: 'it was rejected',

@@ -3,11 +3,11 @@ import { findDelivery, type Delivery } from '../core/db/deliveries/deliveries.ts
 import type { Reach } from '../core/db/lists/page.ts'
 import { refuse } from '../core/errors.ts'
 import { wakeWorkers } from '../core/stream/wake-workers.ts'
+import type { Principal } from './auth/principal.ts'
 import { audit } from './change.ts'
 import type { Deps } from './deps.ts'
 import { refuseMissing } from './failure.ts'
 import { entitlementsFor } from './grants.ts'
-import type { Principal } from './principal.ts'
 
 const BECAUSE: Record<RetryRefusal, string> = {
   in_flight: 'it is in flight',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { checkRoutes } from './route-check.ts'
-import type { Permission, Route } from './route.ts'
+import type { Route } from './route.ts'
 import { ROUTES } from './routes.ts'
 
 const [first, second] = ROUTES
@@ -24,7 +24,7 @@ const permissions: unknown[] = [
 
 test.for(permissions)('checkRoutes() refuses the permission %j', (permission) => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the compiler would refuse
-  const route: Route = { ...first, permission: permission as Permission }
+  const route = { ...first, permission } as Route
   expect(() => checkRoutes([route])).toThrow(/GET \/v1\/projects: permission is missing/)
 })
 

@@ -4,7 +4,7 @@ import { RESOURCES } from '../core/keys/permissions.ts'
 import type { Route } from './route.ts'
 
 const Permission = z.union([
-  z.literal('any_key'),
+  z.enum(['any_key', 'public']),
   z.strictObject({
     resource: z.enum(RESOURCES),
     level: z.enum(['read', 'write']),

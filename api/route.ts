@@ -1,15 +1,10 @@
 import type { z } from 'zod'
 
-import type { Reach } from '../core/db/lists/page.ts'
 import type { Code } from '../core/errors.ts'
 import type { Need } from '../core/keys/permissions.ts'
+import type { Access, Permission } from './auth/principal.ts'
 import type { Deps } from './deps.ts'
 import type { ParamKind } from './fields.ts'
-import type { Principal } from './principal.ts'
-import type { LiveStreams } from './stream/live-streams.ts'
-
-/** What a key must hold for a route. No route can be written without saying. */
-export type Permission = Need | 'any_key'
 
 /** An id that is malformed names nothing and is not found; a name that no resource can have is the client's fault. */
 type Params = Readonly<Record<string, ParamKind>>
@@ -17,21 +12,23 @@ type Params = Readonly<Record<string, ParamKind>>
 /** Success statuses with the schema of their body; null for a status without one. */
 type Responses = Readonly<Record<number, z.ZodType | null>>
 
-/** What a handler gets: who asks, what they may reach, and the input after its schemas. */
-export interface Call<P = Record<string, string>, Q = unknown, B = unknown> {
+/** The input of a request after the schemas of its route. */
+interface Input<P, Q, B> {
   deps: Deps
-  principal: Principal
-  /** For reading by id: one project, or all of the organisation when none was named. */
-  reach: Reach
-  /** For lists and creates: the project named, bound or default. Refuses with FORBIDDEN when there is none. */
-  project: () => string
   params: P
   query: Q
   body: B
   /** Those that the route names, by their names in lower case. */
   headers: Readonly<Record<string, string | undefined>>
-  /** The event streams of this process. */
-  streams: LiveStreams
+}
+
+/** A handler gets who asks, what they may reach, and the input after its schemas. */
+export interface Call<P = Record<string, string>, Q = unknown, B = unknown>
+  extends Input<P, Q, B>, Access {}
+
+/** A public route's handler gets the input, and where it comes from: nobody has said who asks. */
+interface PublicCall<P = Record<string, string>, Q = unknown, B = unknown> extends Input<P, Q, B> {
+  remoteIp: string
 }
 
 export interface Answer {
@@ -41,8 +38,7 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>
 }
 
-/** One operation of the API as data: mounting, permissions, validation and the OpenAPI document all read it. */
-export interface Route {
+interface Described {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below `/v1`, with `:name` for parameters. */
   path: string
@@ -50,11 +46,6 @@ export interface Route {
   tag: string
   summary: string
   description?: string
-  permission: Permission
-  /** What is needed besides, by the `kind` that the body names; told before the rest of the body is looked at. */
-  needsByKind?: Readonly<Record<string, Need>>
-  /** `project`: lists or creates inside one project, which must be told; `reach`: goes as far as the key does. */
-  scope: 'project' | 'reach'
   params: Params
   query: z.ZodObject | null
   /** Request headers that the operation reads, by their names in lower case, each with what it is for. */
@@ -67,21 +58,42 @@ export interface Route {
   isSecret?: true
   /** Codes of this operation's own, beside those that follow from permission, scope and input. */
   errors: readonly Code[]
+}
+
+/** An operation for callers that say who they are. */
+export interface KeyedRoute extends Described {
+  permission: Permission
+  /** What is needed besides, by the `kind` that the body names; told before the rest of the body is looked at. */
+  needsByKind?: Readonly<Record<string, Need>>
+  /** `project`: lists or creates inside one project, which must be told; `reach`: goes as far as the key does. */
+  scope: 'project' | 'reach'
   handle(call: Call): Promise<Answer>
 }
 
-interface Spec<
+/** An operation for anybody: without a key, and outside the window of every key. */
+export interface PublicRoute extends Described {
+  permission: 'public'
+  handle(call: PublicCall): Promise<Answer>
+}
+
+/** One operation of the API as data: mounting, permissions, validation and the OpenAPI document all read it. */
+export type Route = KeyedRoute | PublicRoute
+
+type Spec<
+  A extends Route,
   P extends Params,
   Q extends z.ZodObject | null,
   B extends z.ZodType | null,
   R extends Responses,
-> extends Omit<Route, 'params' | 'query' | 'body' | 'responses' | 'handle'> {
+> = Omit<A, 'params' | 'query' | 'body' | 'responses' | 'handle'> & {
   params: P
   query: Q
   body: B
   responses: R
   handle(
-    call: Call<{ [K in keyof P]: string }, Parsed<Q>, Parsed<B>>,
+    call: A extends PublicRoute
+      ? PublicCall<{ [K in keyof P]: string }, Parsed<Q>, Parsed<B>>
+      : Call<{ [K in keyof P]: string }, Parsed<Q>, Parsed<B>>,
   ): Promise<{ [S in keyof R]: Reply<S, R[S]> }[keyof R]>
 }
 
@@ -95,17 +107,38 @@ export function route<
   const Q extends z.ZodObject | null,
   const B extends z.ZodType | null,
   const R extends Responses,
->(spec: Spec<P, Q, B, R>): Route {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- mounting runs the schemas before the handler
-  return spec as unknown as Route
+>(spec: Spec<KeyedRoute, P, Q, B, R>): KeyedRoute {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `runRoute` runs the schemas before the handler
+  return spec as unknown as KeyedRoute
+}
+
+/** A route that needs no key. */
+export function publicRoute<
+  const P extends Params,
+  const Q extends z.ZodObject | null,
+  const B extends z.ZodType | null,
+  const R extends Responses,
+>(spec: Spec<PublicRoute, P, Q, B, R>): PublicRoute {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `runPublic` runs the schemas before the handler
+  return spec as unknown as PublicRoute
+}
+
+export function isPublic(described: Route): described is PublicRoute {
+  return described.permission === 'public'
 }
 
 /** Every code that an operation can answer with. */
 export function errorsOf(described: Route): Code[] {
-  const { method, permission, needsByKind, scope, query, body, errors } = described
+  const { method, params, query, body, errors } = described
+  const input: Code[] = query !== null || body !== null ? ['BAD_REQUEST'] : []
+  if (isPublic(described)) {
+    const isIdNamed = Object.values(params).some((kind) => kind !== 'name')
+    return [...new Set<Code>([...input, ...(isIdNamed ? (['NOT_FOUND'] as const) : []), ...errors])]
+  }
+  const { permission, needsByKind, scope } = described
   return [
     ...new Set<Code>([
-      ...(query !== null || body !== null ? (['BAD_REQUEST'] as const) : []),
+      ...input,
       'UNAUTHORIZED',
       ...(scope === 'project' ? (['FORBIDDEN'] as const) : []),
       ...(permission === 'any_key' && needsByKind === undefined

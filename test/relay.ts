@@ -5,6 +5,7 @@ import { expect, vi } from 'vitest'
 
 import { buildApp } from '../api/app.ts'
 import type { Deps } from '../api/deps.ts'
+import { LiveStreams } from '../api/stream/live-streams.ts'
 import { openDb, openPool } from '../core/db/db.ts'
 import { compileCidrs, isReachable } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
@@ -225,7 +226,9 @@ async function onNats(world: World, natsUrl: string): Promise<World> {
   const stack = new AsyncDisposableStack()
   const nats = await openNats(natsUrl, 'api', world.deps.log)
   stack.defer(async () => await nats.close())
-  const deps = { ...world.deps, nats, registry: new Registry() }
+  const registry = new Registry()
+  const eventStreams = new LiveStreams({ ...world.deps, nats, registry })
+  const deps = { ...world.deps, nats, registry, eventStreams }
   const app = stack.use(buildApp(deps))
   const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })
   return {

@@ -11,6 +11,7 @@ import { buildApp } from '../api/app.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
 import { SharedReads } from '../api/shared-reads.ts'
 import { ShortLimit } from '../api/short-limit.ts'
+import { LiveStreams } from '../api/stream/live-streams.ts'
 import { changePlan, createKey, createOrganisation, type Tenancy } from '../api/tenancy.ts'
 import type { Clock } from '../core/clock.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
@@ -98,6 +99,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = shiftableClock()
   const keyring: Keyring = new Map([['0', randomBytes(32)]])
   const egress = stack.use(openEgress(options.allowCidrs ?? ['127.0.0.0/8']))
+  const registry = new Registry()
+  const plans = options.plans ?? BUILT_IN_PLANS
   const deps: Deps = {
     db,
     lists,
@@ -108,16 +111,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     clock,
     keyring,
     log,
-    registry: new Registry(),
+    registry,
     keyPrefix: KEY_PREFIX,
     ingestUrl: options.ingestUrl ?? INGEST_URL,
     requestsPerMinute: options.requestsPerMinute ?? 100_000,
     connectionsPerSource: options.connectionsPerSource ?? 500,
-    plans: options.plans ?? BUILT_IN_PLANS,
+    plans,
     ledger: recordFacts,
     egress,
     keys: new KeyStore(egress.dispatcher),
     signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
+    eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
+    trustedProxies: [],
   }
   const app = stack.use(buildApp(deps))
   const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,3 +1,4 @@
+import { isPublic, type Route } from '../route.ts'
 import type { Json } from './json.ts'
 
 /** Headers of answers by their names, each described once. */
@@ -13,15 +14,15 @@ export const HEADERS: Readonly<Record<string, Json>> = {
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
 }
 
-/** What every answer carries. */
-export const EVERY = [
-  'X-Request-Id',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-] as const
+const EVERY = ['X-Request-Id'] as const
+const OF_KEYS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 export const REPLAYED = 'Idempotent-Replayed'
 export const RETRY_AFTER = 'Retry-After'
+
+/** The headers that every answer of a route carries. */
+export function headersOf(route: Route): readonly string[] {
+  return isPublic(route) ? EVERY : [...EVERY, ...OF_KEYS]
+}
 
 function always(type: string, description: string): Json {
   return { description, required: true, schema: { type } }

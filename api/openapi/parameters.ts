@@ -1,15 +1,13 @@
 import { IDEMPOTENCY_HOURS, IDEMPOTENCY_KEY_LENGTH_MAX } from '../../core/limits.ts'
 import { KIND_OF, Param, type ParamKind } from '../fields.ts'
-import type { Route } from '../route.ts'
+import { isPublic, type Route } from '../route.ts'
 import type { Components } from './components.ts'
 import { exampleOf } from './example.ts'
 import type { Json } from './json.ts'
 
 /** The parameters of an operation. Those that many have are named once. */
-export function parametersOf(
-  { method, params, query, headers }: Route,
-  components: Components,
-): Json[] {
+export function parametersOf(route: Route, components: Components): Json[] {
+  const { method, params, query, headers } = route
   const inPath = Object.entries(params).map(([name, kind]) => pathParameter(name, kind, components))
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, part]) => {
     const required = !part.safeParse(undefined).success
@@ -33,6 +31,7 @@ export function parametersOf(
     description,
     schema: { type: 'string' },
   }))
+  if (isPublic(route)) return [...inPath, ...inQuery, ...own]
   const idempotency = method === 'POST' ? [components.parameter('IdempotencyKey', IDEMPOTENCY)] : []
   const project = components.parameter('ProjectId', PROJECT)
   return [...inPath, ...inQuery, project, ...idempotency, ...own]

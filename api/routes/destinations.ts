@@ -13,6 +13,7 @@ import { doomedDestination, doomRoutes } from '../../core/db/deliveries/doomed-r
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'
+import { demand } from '../auth/principal.ts'
 import { audit, transact } from '../change.ts'
 import {
   changeDestination,
@@ -25,7 +26,6 @@ import { endWaiting } from '../end-waiting.ts'
 import { refuseMissing } from '../failure.ts'
 import { Cascade } from '../fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../list.ts'
-import { demand } from '../principal.ts'
 import { route, type Call } from '../route.ts'
 import { Toggle } from '../shapes/connection.ts'
 import {

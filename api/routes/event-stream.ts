@@ -45,9 +45,9 @@ export const EVENT_STREAM_ROUTES = [
     contentType: 'text/event-stream',
     responses: { 200: EventStream },
     errors: [],
-    async handle({ streams, principal, project, headers, query }) {
+    async handle({ deps, principal, project, headers, query }) {
       const { sourceId, status, eventType } = query
-      const body = await streams.open({
+      const body = await deps.eventStreams.open({
         principal,
         projectId: project(),
         filter: {

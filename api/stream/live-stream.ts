@@ -3,6 +3,7 @@ import type { Db } from '../../core/db/db.ts'
 import { windowPage, type EventWindow, type Mark } from '../../core/db/events/event-stream.ts'
 import { timeOfId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
+import type { StreamFilter } from '../deps.ts'
 import {
   eventMessage,
   gapMessage,
@@ -16,13 +17,6 @@ import { Outlet } from './outlet.ts'
 import { positionAt, writePosition, type Position } from './position.ts'
 import { PAGE_EVENTS, type Follower, type Tail } from './tail.ts'
 import type { Turns } from './turns.ts'
-
-/** Which events of the project a stream shows. */
-export interface StreamFilter {
-  sourceId: string | undefined
-  status: string | undefined
-  eventType: ((eventType: string | null) => boolean) | undefined
-}
 
 export interface LiveStreamOptions {
   projectId: string

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 
-import { Counter, Gauge } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 
+import type { Clock } from '../../core/clock.ts'
 import { findOrganisation } from '../../core/db/configuration/organisations.ts'
+import type { Db } from '../../core/db/db.ts'
 import {
   databaseIdentity,
   liveGrants,
@@ -13,11 +15,14 @@ import { refuseField } from '../../core/errors.ts'
 import { decodeId } from '../../core/ids.ts'
 import { Permissions } from '../../core/keys/permissions.ts'
 import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../core/limits.ts'
-import { entitlementsOf } from '../../core/plans/plans.ts'
-import type { Deps } from '../deps.ts'
-import { TooManyRequests, type Principal } from '../principal.ts'
+import type { Logger } from '../../core/log.ts'
+import { entitlementsOf, type Plans } from '../../core/plans/plans.ts'
+import type { NatsConnection } from '../../core/stream/nats.ts'
+import type { Principal } from '../auth/principal.ts'
+import { TooManyRequests } from '../auth/rate-limit.ts'
+import type { EventStreams, StreamRequest } from '../deps.ts'
 import { HorizonReader } from './horizon.ts'
-import { LiveStream, type StreamFilter } from './live-stream.ts'
+import { LiveStream } from './live-stream.ts'
 import type { GapReason } from './message.ts'
 import { readPosition, streamName, type Position } from './position.ts'
 import { Tail } from './tail.ts'
@@ -54,15 +59,6 @@ const RETRY_AFTER_SECONDS = 3
 
 const DAY_MS = 86_400_000
 
-export interface StreamRequest {
-  principal: Principal
-  projectId: string
-  filter: StreamFilter
-  /** The filter as the client wrote it. */
-  written: readonly (string | null)[]
-  lastEventId: string | undefined
-}
-
 interface Open {
   actor: string
   organisationId: string
@@ -71,14 +67,23 @@ interface Open {
   permissions: string
 }
 
+interface LiveStreamsDeps {
+  db: Db
+  nats: NatsConnection
+  clock: Clock
+  log: Logger
+  registry: Registry
+  plans: Plans
+}
+
 interface Gap {
   reason: GapReason
   fromMs: number | null
 }
 
 /** The event streams that are open in this process, with one reader for each project that has any. */
-export class LiveStreams {
-  readonly #deps: Deps
+export class LiveStreams implements EventStreams {
+  readonly #deps: LiveStreamsDeps
   readonly #limits: StreamLimits
   readonly #horizon: HorizonReader
   readonly #turns = new Turns(STATEMENTS_MAX)
@@ -90,9 +95,10 @@ export class LiveStreams {
   #identity: Promise<string> | undefined
   #isClosed = false
 
-  constructor(deps: Deps) {
+  /** `limits`: smaller ones than those of a process in service, for tests. */
+  constructor(deps: LiveStreamsDeps, limits: Partial<StreamLimits> = {}) {
     this.#deps = deps
-    this.#limits = { ...LIMITS, ...deps.streamLimits }
+    this.#limits = { ...LIMITS, ...limits }
     this.#horizon = new HorizonReader(deps.db, deps.clock)
     this.#slow = new Counter({
       name: 'postern_api_event_streams_slow_total',
@@ -261,7 +267,12 @@ function distinct(grants: readonly StreamGrant[]): StreamGrant[] {
   return [...new Map(grants.map((grant) => [nameOf(grant), grant])).values()]
 }
 
-function count({ registry }: Deps, name: string, help: string, read: () => number): void {
+function count(
+  { registry }: LiveStreamsDeps,
+  name: string,
+  help: string,
+  read: () => number,
+): void {
   const gauge = new Gauge({
     name,
     help,

@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
-import type { Deps } from '../../api/deps.ts'
+import { LiveStreams, type StreamLimits } from '../../api/stream/live-streams.ts'
 import { endKey, rescopeKey } from '../../api/tenancy.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { newId } from '../../core/ids.ts'
@@ -35,10 +35,11 @@ interface Api extends AsyncDisposable {
 }
 
 /** A further process of the management API, with connections of its own. */
-async function openApi(streamLimits: Deps['streamLimits'] = {}): Promise<Api> {
+async function openApi(limits: Partial<StreamLimits> = {}): Promise<Api> {
   const registry = new Registry()
   const db = openDb(openPool({ url: world.databaseUrl, max: 3, log: world.deps.log }))
-  const app = buildApp({ ...world.deps, db, registry, streamLimits })
+  const eventStreams = new LiveStreams({ ...world.deps, db, registry }, limits)
+  const app = buildApp({ ...world.deps, db, registry, eventStreams })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const close = async (): Promise<void> => {
     await app.close()

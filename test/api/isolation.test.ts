@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { openApiDocument, openApiRoute } from '../../api/openapi.ts'
-import type { Route } from '../../api/route.ts'
+import { isPublic, type KeyedRoute } from '../../api/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId, encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { covers, RESOURCES, type Need, type Permissions } from '../../core/keys/permissions.ts'
@@ -32,15 +32,18 @@ const ID = /\b[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g
 const FOREIGN_NAME = 'theirs'
 const READ = Object.fromEntries(RESOURCES.map((one) => [one, 'read'])) as Permissions
 
-const routes = [...ROUTES, openApiRoute(() => ({}))]
+const routes = [
+  ...ROUTES.flatMap((route) => (isPublic(route) ? [] : [route])),
+  openApiRoute(() => ({})),
+]
 const document = openApiDocument(routes)
-const named = routes.map((route): [string, Route] => [route.operationId, route])
+const named = routes.map((route): [string, KeyedRoute] => [route.operationId, route])
 
 let world: World
 let holders: Holder[]
 let theirs: Ids
 let theirUuids: string[]
-const taken = new Set<Route>()
+const taken = new Set<KeyedRoute>()
 
 beforeAll(async () => {
   world = await startWorld()
@@ -156,7 +159,7 @@ test('the checksum of the other organisation notices a changed row', async () =>
 })
 
 /** Every place of a request that can name a record, each filled with one set of ids while the rest is the key's own. */
-function placesOf(route: Route) {
+function placesOf(route: KeyedRoute) {
   const places: { name: string; isSubject: boolean; fill: (ids: Ids) => (own: Ids) => Request }[] =
     []
   const add = (name: string, isSubject: boolean, fill: (own: Ids, ids: Ids) => Request) =>
@@ -193,7 +196,7 @@ function placesOf(route: Route) {
 }
 
 async function ask(
-  route: Route,
+  route: KeyedRoute,
   { key, own }: Holder,
   fill: Request | ((own: Ids) => Request),
 ): Promise<Answer> {
@@ -213,7 +216,7 @@ async function ask(
 }
 
 /** The request that the document shows, with ids of the given set. */
-function request(route: Route, ids: Ids): Request {
+function request(route: KeyedRoute, ids: Ids): Request {
   const path = route.path.replaceAll(/:(\w+)/g, (_match, name: string) => {
     const kind = route.params[name] ?? 'name'
     return kind === 'name' ? 'Orders' : idFrom(ids, kind)
@@ -226,7 +229,7 @@ function request(route: Route, ids: Ids): Request {
   }
 }
 
-function bodyOf(route: Route): string | undefined {
+function bodyOf(route: KeyedRoute): string | undefined {
   const path = `/v1${route.path.replaceAll(/:(\w+)/g, '{$1}')}`
   const { data } = z
     .object({
@@ -244,7 +247,7 @@ function operation(path: string, method: string): unknown {
 }
 
 /** Members of the query that are ids, told by their pattern. */
-function idsInQuery(route: Route): [string, Prefix][] {
+function idsInQuery(route: KeyedRoute): [string, Prefix][] {
   return Object.entries(route.query?.shape ?? {}).flatMap(([name, schema]): [string, Prefix][] => {
     const text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
     const [, prefix] = /"pattern":"\^([a-z]{3})_/.exec(text) ?? []
@@ -295,7 +298,7 @@ function needsOf({
   method,
   permission,
   needsByKind,
-}: Route): { need: Need; body: string | undefined }[] {
+}: KeyedRoute): { need: Need; body: string | undefined }[] {
   if (permission !== 'any_key')
     return [{ need: permission, body: method === 'GET' ? undefined : '{' }]
   return Object.entries(needsByKind ?? {}).map(([kind, need]) => ({
@@ -304,7 +307,7 @@ function needsOf({
   }))
 }
 
-function mayAsk(route: Route, permissions: Permissions | null): boolean {
+function mayAsk(route: KeyedRoute, permissions: Permissions | null): boolean {
   return needsOf(route).every(({ need }) => covers(permissions, need))
 }
 

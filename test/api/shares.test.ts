@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { TooManyRequests } from '../../api/principal.ts'
+import type { TooManyRequests } from '../../api/auth/rate-limit.ts'
 import { classOfEvent } from '../../core/db/events/events.ts'
 import { READS_WAITING_MAX } from '../../core/limits.ts'
 import { furnish, seedEvent, uuid } from '../seed.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { readBody } from '../../api/body.ts'
+import { readBody, refuseUnstorable } from '../../api/body.ts'
 import { readCursor } from '../../api/cursor.ts'
 import { answerOf, badRequest, faultsOf } from '../../api/failure.ts'
 import { comparable } from '../../api/idempotency.ts'
@@ -206,6 +206,7 @@ test('the body of a management request is read, checked and refused in two turns
       const text = wrap(filled(value, 512 * KIB))
       try {
         const sent = readBody(Buffer.from(text), 'application/json')
+        refuseUnstorable('body', sent)
         const read = routes[at]?.body?.safeParse(sent)
         if (read?.error === undefined) return undefined
         return JSON.stringify(answerOf(badRequest(faultsOf('body', read.error))))

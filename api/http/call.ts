@@ -1,0 +1,94 @@
+import { refuse, refuseField } from '../../core/errors.ts'
+import { decodeId } from '../../core/ids.ts'
+import { demand, type Access, type Principal } from '../auth/principal.ts'
+import { refuseUnstorable } from '../body.ts'
+import type { Deps } from '../deps.ts'
+import { badRequest, faultsOf } from '../failure.ts'
+import { KIND_OF, Name } from '../fields.ts'
+import type { Answer, Call, KeyedRoute, PublicRoute, Route } from '../route.ts'
+
+/** A request before the schemas of its route, whichever way it came. */
+export interface RawInput {
+  /** By the names in the path of the route. */
+  params: Readonly<Record<string, string>>
+  query: unknown
+  /** By their names in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  /** The parsed JSON; undefined when there is none. Read after the params, which name what is not found. */
+  body: () => unknown
+}
+
+/** Runs a route for whoever was admitted, by a key or in another way. Throws what the request is refused with. */
+export async function runRoute(
+  deps: Deps,
+  route: KeyedRoute,
+  access: Access,
+  raw: RawInput,
+): Promise<Answer> {
+  const { principal } = access
+  demand(principal, route.permission)
+  const input = readInput(route, raw, (sent) => demandKind(route, principal, sent))
+  return await route.handle({ deps, ...access, ...input })
+}
+
+/** Runs a route that anybody may call. */
+export async function runPublic(
+  deps: Deps,
+  route: PublicRoute,
+  remoteIp: string,
+  raw: RawInput,
+): Promise<Answer> {
+  return await route.handle({ deps, remoteIp, ...readInput(route, raw) })
+}
+
+function readInput(
+  route: Route,
+  raw: RawInput,
+  onBody?: (sent: unknown) => void,
+): Pick<Call, 'params' | 'query' | 'body' | 'headers'> {
+  const params = readParams(route, raw.params)
+  refuseUnstorable('query', raw.query)
+  const query = route.query?.safeParse(raw.query)
+  const sent = route.body === null ? undefined : raw.body()
+  refuseUnstorable('body', sent)
+  onBody?.(sent)
+  // An action whose members are all optional takes no body as well as an empty one.
+  const body = route.body?.safeParse(sent === undefined ? {} : sent)
+  const faults = [
+    ...(query?.error ? faultsOf('query', query.error) : []),
+    ...(body?.error ? faultsOf('body', body.error) : []),
+  ]
+  if (faults.length > 0) throw badRequest(faults)
+  const headers = Object.keys(route.headers ?? {}).map((name) => [name, textOf(raw.headers[name])])
+  return { params, query: query?.data, body: body?.data, headers: Object.fromEntries(headers) }
+}
+
+/** What a kind of action needs comes before the rest of its body, as what a route needs comes before all of it. */
+function demandKind({ needsByKind }: KeyedRoute, principal: Principal, sent: unknown): void {
+  if (needsByKind === undefined || typeof sent !== 'object' || sent === null) return
+  const kind = 'kind' in sent && typeof sent.kind === 'string' ? sent.kind : ''
+  const need = new Map(Object.entries(needsByKind)).get(kind)
+  if (need !== undefined) demand(principal, need)
+}
+
+function readParams(route: Route, given: RawInput['params']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(route.params).map(([param, kind]) => {
+      const text = String(given[param])
+      if (kind === 'name') return [param, readName(param, text)]
+      const id = decodeId(kind, text)
+      return [param, id ?? refuse('NOT_FOUND', `Cannot find ${KIND_OF[kind]} "${text}"`)]
+    }),
+  )
+}
+
+function readName(param: string, text: string): string {
+  const path = `params.${param}`
+  refuseUnstorable(path, text)
+  const { data, error } = Name.safeParse(text)
+  return data ?? refuseField(path, error?.issues[0]?.message ?? 'Not a name')
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return header === undefined ? undefined : String(header)
+}

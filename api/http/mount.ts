@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+import { nowDoing } from '../../core/loop/watch.ts'
+import { admit } from '../auth/api-key.ts'
+import { demand, type Access } from '../auth/principal.ts'
+import { rateHeaders } from '../auth/rate-limit.ts'
+import { readBody } from '../body.ts'
+import type { Deps } from '../deps.ts'
+import { answerOnce, comparable, readIdempotencyKey, type Repeatable } from '../idempotency.ts'
+import { isPublic, type Answer, type KeyedRoute, type PublicRoute, type Route } from '../route.ts'
+import { runPublic, runRoute, type RawInput } from './call.ts'
+
+/** Has the server answer requests of a route with what the route answers. */
+export function mount(app: FastifyInstance, deps: Deps, route: Route): void {
+  if (isPublic(route)) mountPublic(app, deps, route)
+  else mountKeyed(app, deps, route)
+}
+
+function mountKeyed(app: FastifyInstance, deps: Deps, route: KeyedRoute): void {
+  const accesses = new WeakMap<FastifyRequest, Access>()
+  app.route({
+    ...placeOf(route),
+    // Before the body is read: a request that may not be made is not looked at.
+    onRequest: async (request, reply) => {
+      const access = await admit(deps, request.headers, (window) => {
+        void reply.headers(rateHeaders(window))
+      })
+      demand(access.principal, route.permission)
+      accesses.set(request, access)
+    },
+    handler: async (request, reply) => {
+      const access = accesses.get(request)
+      assert(access !== undefined)
+      return await answer(route, request, reply, async () => {
+        const act = async (): Promise<Answer> =>
+          await runRoute(deps, route, access, rawInput(request))
+        const repeatable = route.method === 'POST' ? readRepeatable(access, request) : undefined
+        return await (repeatable === undefined ? act() : answerOnce(deps, repeatable, act))
+      })
+    },
+  })
+}
+
+function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void {
+  app.route({
+    ...placeOf(route),
+    config: { isPublic: true },
+    handler: async (request, reply) =>
+      await answer(
+        route,
+        request,
+        reply,
+        async () => await runPublic(deps, route, request.ip, rawInput(request)),
+      ),
+  })
+}
+
+function placeOf({ method, path }: Route): { method: Route['method']; url: string } {
+  return { method, url: `/v1${path}` }
+}
+
+async function answer(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  act: () => Promise<Answer>,
+): Promise<FastifyReply> {
+  const name = `${route.method} ${route.path}`
+  if (route.isSecret === true) void reply.header('cache-control', 'no-store')
+  nowDoing(name)
+  const { status, headers, body } = await act()
+  // The answer is written out before another part begins.
+  nowDoing(name)
+  if (route.contentType !== undefined) {
+    void reply.type(route.contentType)
+    // A stream has no last word for a client that closed its sending side: it is gone.
+    request.raw.socket.once('end', () => reply.raw.destroy())
+  }
+  return await reply
+    .code(status)
+    .headers(headers ?? {})
+    .send(body)
+}
+
+function rawInput(request: FastifyRequest): RawInput {
+  const { params, query, headers, body } = request
+  return {
+    params: Object.fromEntries(Object.entries(params ?? {})),
+    query,
+    headers,
+    body: () => readBody(body, headers['content-type']),
+  }
+}
+
+function readRepeatable({ principal }: Access, request: FastifyRequest): Repeatable | undefined {
+  const key = readIdempotencyKey(request.headers['idempotency-key'])
+  if (key === undefined) return undefined
+  const { method, url, headers, body } = request
+  const [path = ''] = url.split('?', 1)
+  const query = url.slice(path.length)
+  const project = String(headers['x-project-id'] ?? '')
+  const content = [query, project, comparable(body)]
+  return { key, actor: principal.actor, method, path, content }
+}
