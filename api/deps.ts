@@ -7,13 +7,13 @@ import type { Ledger } from '../core/db/billing/ledger.ts'
 import type { Db } from '../core/db/db.ts'
 import type { Egress } from '../core/egress/egress.ts'
 import type { Logger } from '../core/log.ts'
+import type { ShortLimit } from '../core/pacing/short-limit.ts'
 import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { NatsConnection } from '../core/stream/nats.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
 import type { Principal } from './auth/principal.ts'
 import type { SharedReads } from './shared-reads.ts'
-import type { ShortLimit } from './short-limit.ts'
 
 /** Of one source. (decisions: Rotation, keys, roles; test-signature) */
 export const SIGNATURE_TESTS_PER_SECOND = 5

@@ -16,6 +16,7 @@ import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
 import { openOps } from '../core/ops.ts'
+import { ShortLimit } from '../core/pacing/short-limit.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
 import {
@@ -30,9 +31,8 @@ import { connectNats } from '../core/stream/usable.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
+import { LiveStreams } from './events/live/live-streams.ts'
 import { SharedReads } from './shared-reads.ts'
-import { ShortLimit } from './short-limit.ts'
-import { LiveStreams } from './stream/live-streams.ts'
 
 /** Of each pool: as many as one timeline reads with. */
 const CONNECTIONS_MIN = 4

@@ -1,7 +1,7 @@
 import type { Db } from '../core/db/db.ts'
 import { READS_PER_ORGANISATION, READS_WAITING_MAX } from '../core/limits.ts'
+import { Turns } from '../core/pacing/turns.ts'
 import { TooManyRequests } from './auth/rate-limit.ts'
-import { Turns } from './stream/turns.ts'
 
 const RETRY_AFTER_SECONDS = 1
 

@@ -5,7 +5,7 @@ import { expect, vi } from 'vitest'
 
 import { buildApp } from '../api/app.ts'
 import type { Deps } from '../api/deps.ts'
-import { LiveStreams } from '../api/stream/live-streams.ts'
+import { LiveStreams } from '../api/events/live/live-streams.ts'
 import { openDb, openPool } from '../core/db/db.ts'
 import { compileCidrs, isReachable } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'

@@ -7,12 +7,16 @@ import { pino, type Logger } from 'pino'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
 
+import {
+  changePlan,
+  createKey,
+  createOrganisation,
+  type Tenancy,
+} from '../api/accounts/organisations.ts'
 import { buildApp } from '../api/app.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
+import { LiveStreams } from '../api/events/live/live-streams.ts'
 import { SharedReads } from '../api/shared-reads.ts'
-import { ShortLimit } from '../api/short-limit.ts'
-import { LiveStreams } from '../api/stream/live-streams.ts'
-import { changePlan, createKey, createOrganisation, type Tenancy } from '../api/tenancy.ts'
 import type { Clock } from '../core/clock.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool, type Db } from '../core/db/db.ts'
@@ -21,6 +25,7 @@ import { ensurePartitions } from '../core/db/partitions.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { decodeId, encodeId, newId, timeOfId } from '../core/ids.ts'
 import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
+import { ShortLimit } from '../core/pacing/short-limit.ts'
 import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
 import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'

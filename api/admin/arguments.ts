@@ -9,7 +9,7 @@ import { decodeId, type Prefix } from '../../core/ids.ts'
 import { Permissions } from '../../core/keys/permissions.ts'
 import { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { readKeyring, type Keyring } from '../../core/secrets/sealed.ts'
-import { KIND_OF } from '../fields.ts'
+import { KIND_OF } from '../http/fields.ts'
 
 /** A command that cannot be understood, as opposed to one that is refused. */
 export class UsageError extends Error {

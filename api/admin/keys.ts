@@ -1,9 +1,9 @@
 import { timestamp } from '../../core/clock.ts'
 import { listApiKeys, type ApiKey } from '../../core/db/configuration/api-keys.ts'
 import { encodeId } from '../../core/ids.ts'
-import { Moment, Name } from '../fields.ts'
-import { moment } from '../shapes/delivery.ts'
-import { createKey, endKey, rescopeKey } from '../tenancy.ts'
+import { createKey, endKey, rescopeKey } from '../accounts/organisations.ts'
+import { moment } from '../deliveries/shape.ts'
+import { Moment, Name } from '../http/fields.ts'
 import {
   idArgument,
   permissionArguments,

@@ -1,5 +1,5 @@
 import { listProjects } from '../../core/db/configuration/projects.ts'
-import { viewProject } from '../shapes/project.ts'
+import { viewProject } from '../projects/shape.ts'
 import { organisationArgument, type Command, type Context } from './command.ts'
 import { everyRow } from './every-row.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { setSourceRateLimit } from '../../core/db/configuration/sources.ts'
-import { refuseMissing } from '../failure.ts'
+import { refuseMissing } from '../http/failure.ts'
 import { idArgument, textArgument } from './arguments.ts'
 import type { Command } from './command.ts'
 

@@ -1,11 +1,11 @@
 import { refuse, refuseField } from '../../core/errors.ts'
 import { decodeId } from '../../core/ids.ts'
 import { demand, type Access, type Principal } from '../auth/principal.ts'
-import { refuseUnstorable } from '../body.ts'
 import type { Deps } from '../deps.ts'
-import { badRequest, faultsOf } from '../failure.ts'
-import { KIND_OF, Name } from '../fields.ts'
-import type { Answer, Call, KeyedRoute, PublicRoute, Route } from '../route.ts'
+import { refuseUnstorable } from './body.ts'
+import { badRequest, faultsOf } from './failure.ts'
+import { KIND_OF, Name } from './fields.ts'
+import type { Answer, Call, KeyedRoute, PublicRoute, Route } from './route.ts'
 
 /** A request before the schemas of its route, whichever way it came. */
 export interface RawInput {

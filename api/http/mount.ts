@@ -6,11 +6,11 @@ import { nowDoing } from '../../core/loop/watch.ts'
 import { admit } from '../auth/api-key.ts'
 import { demand, type Access } from '../auth/principal.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
-import { readBody } from '../body.ts'
 import type { Deps } from '../deps.ts'
-import { answerOnce, comparable, readIdempotencyKey, type Repeatable } from '../idempotency.ts'
-import { isPublic, type Answer, type KeyedRoute, type PublicRoute, type Route } from '../route.ts'
+import { readBody } from './body.ts'
 import { runPublic, runRoute, type RawInput } from './call.ts'
+import { answerOnce, comparable, readIdempotencyKey, type Repeatable } from './idempotency.ts'
+import { isPublic, type Answer, type KeyedRoute, type PublicRoute, type Route } from './route.ts'
 
 /** Has the server answer requests of a route with what the route answers. */
 export function mount(app: FastifyInstance, deps: Deps, route: Route): void {

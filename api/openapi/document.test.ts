@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { STATUS } from '../../core/errors.ts'
-import { openApiDocument, openApiRoute } from '../openapi.ts'
-import { errorsOf, isPublic, type KeyedRoute, type Route } from '../route.ts'
+import { errorsOf, isPublic, type KeyedRoute, type Route } from '../http/route.ts'
 import { ROUTES } from '../routes.ts'
+import { openApiDocument, openApiRoute } from './document.ts'
 import { inlined } from './json.ts'
 
 const Json = z.record(z.string(), z.unknown())

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { z } from 'zod'
 
 import { STATUS, type Code, type Data } from '../../core/errors.ts'
-import { Timestamp } from '../fields.ts'
+import { Timestamp } from '../http/fields.ts'
 import { MEANING } from './meanings.ts'
 
 const Count = z.int().min(0)

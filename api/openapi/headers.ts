@@ -1,4 +1,4 @@
-import { isPublic, type Route } from '../route.ts'
+import { isPublic, type Route } from '../http/route.ts'
 import type { Json } from './json.ts'
 
 /** Headers of answers by their names, each described once. */

@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_HOURS, IDEMPOTENCY_KEY_LENGTH_MAX } from '../../core/limits.ts'
-import { KIND_OF, Param, type ParamKind } from '../fields.ts'
-import { isPublic, type Route } from '../route.ts'
+import { KIND_OF, Param, type ParamKind } from '../http/fields.ts'
+import { isPublic, type Route } from '../http/route.ts'
 import type { Components } from './components.ts'
 import { exampleOf } from './example.ts'
 import type { Json } from './json.ts'

@@ -6,8 +6,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 
 import { decodeId, timeOfId } from '../../core/ids.ts'
-import { openApiDocument, openApiRoute } from '../openapi.ts'
 import { ROUTES } from '../routes.ts'
+import { openApiDocument, openApiRoute } from './document.ts'
 import { asJson, asList, inlined, resolve, type Json } from './json.ts'
 import { MOMENT } from './samples.ts'
 

@@ -1,5 +1,5 @@
 import { STATUS, type Code } from '../../core/errors.ts'
-import { isPublic, type Route } from '../route.ts'
+import { isPublic, type Route } from '../http/route.ts'
 import type { Components } from './components.ts'
 import { illustrated } from './example.ts'
 import { failureBody, meaningOf, nameOf, UNCODED } from './failure-body.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Access } from '../../api/auth/principal.ts'
 import { runRoute, type RawInput } from '../../api/http/call.ts'
-import { isPublic, type KeyedRoute } from '../../api/route.ts'
+import { isPublic, type KeyedRoute } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId } from '../../core/ids.ts'
 import type { Permissions } from '../../core/keys/permissions.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 
-import { openApiDocument, openApiRoute } from '../../api/openapi.ts'
+import { openApiDocument, openApiRoute } from '../../api/openapi/document.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { STATUS } from '../../core/errors.ts'
 

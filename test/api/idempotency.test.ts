@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
-import type { Route } from '../../api/route.ts'
+import type { Route } from '../../api/http/route.ts'
 import { openDb, openPool } from '../../core/db/db.ts'
 import { claimAnswer, deleteOldAnswers } from '../../core/db/idempotent-answers.ts'
 import {

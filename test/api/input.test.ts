@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { Route } from '../../api/route.ts'
+import type { Route } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { furnish, seedDelivery, seedEvent, type Furniture } from '../seed.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { openApiDocument, openApiRoute } from '../../api/openapi.ts'
-import { isPublic, type KeyedRoute } from '../../api/route.ts'
+import { isPublic, type KeyedRoute } from '../../api/http/route.ts'
+import { openApiDocument, openApiRoute } from '../../api/openapi/document.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId, encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { covers, RESOURCES, type Need, type Permissions } from '../../core/keys/permissions.ts'

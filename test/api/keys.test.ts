@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
-import { isPublic, type KeyedRoute } from '../../api/route.ts'
+import { isPublic, type KeyedRoute } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { revokeApiKey } from '../../core/db/configuration/api-keys.ts'
 import { openDb, openPool } from '../../core/db/db.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
-import type { Route } from '../../api/route.ts'
+import type { Route } from '../../api/http/route.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
 import { eventually } from '../relay.ts'
 import { startWorld } from '../world.ts'

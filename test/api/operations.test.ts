@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { DELIVERY_ROUTES } from '../../api/routes/deliveries.ts'
-import { EVENT_ROUTES } from '../../api/routes/events.ts'
-import { NewOperation } from '../../api/shapes/operation.ts'
+import { DELIVERY_ROUTES } from '../../api/deliveries/routes.ts'
+import { EVENT_ROUTES } from '../../api/events/routes.ts'
+import { NewOperation } from '../../api/operations/shape.ts'
 import { dueOperations } from '../../core/db/operations/operations.ts'
 import type { Permissions } from '../../core/keys/permissions.ts'
 import { deleteFinished, runOperations } from '../../dataplane/housekeeper/operations.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
-import { publicRoute } from '../../api/route.ts'
+import { publicRoute } from '../../api/http/route.ts'
 import { startWorld, type World } from '../world.ts'
 
 const Said = z.object({ remoteIp: z.string(), agent: z.string(), text: z.string() })

@@ -2,7 +2,7 @@ import { AckPolicy, jetstreamManager } from '@nats-io/jetstream'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
-import { changePlan } from '../../api/tenancy.ts'
+import { changePlan } from '../../api/accounts/organisations.ts'
 import { PARTITIONS } from '../../core/limits.ts'
 import { DELIVERY_STREAM, partitionOf } from '../../core/stream/subjects.ts'
 import { shareOf } from '../../dataplane/worker/shares.ts'

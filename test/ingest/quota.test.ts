@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { overridePlan } from '../../api/tenancy.ts'
+import { overridePlan } from '../../api/accounts/organisations.ts'
 import { listLedger } from '../../core/db/billing/ledger.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { announceChanges } from '../../core/stream/config-changes.ts'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { readBody, refuseUnstorable } from '../../api/body.ts'
-import { readCursor } from '../../api/cursor.ts'
-import { answerOf, badRequest, faultsOf } from '../../api/failure.ts'
-import { comparable } from '../../api/idempotency.ts'
+import { readBody, refuseUnstorable } from '../../api/http/body.ts'
+import { readCursor } from '../../api/http/cursor.ts'
+import { answerOf, badRequest, faultsOf } from '../../api/http/failure.ts'
+import { comparable } from '../../api/http/idempotency.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { FILTER_BYTES_MAX } from '../../core/limits.ts'
 import {

@@ -1,0 +1,114 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+import { z } from 'zod'
+
+import { writeAudit } from '../../core/db/audit.ts'
+import {
+  findInvitation,
+  insertInvitation,
+  openInvitations,
+  revokeInvitation,
+  type Invitation,
+} from '../../core/db/configuration/invitations.ts'
+import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
+import type { Db } from '../../core/db/db.ts'
+import { refuse } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { entitlementsOf } from '../../core/plans/plans.ts'
+import { refuseMissing } from '../http/failure.ts'
+import type { Tenancy } from './organisations.ts'
+
+const TOKEN_BYTES = 32
+const VALID_MS = 7 * 86_400_000
+
+/** (decisions: Accounts, dashboard, agents) */
+export const Role = z.enum(['owner', 'admin', 'member'])
+
+export const Email = z.email().max(254).toLowerCase()
+
+export interface InvitationWish {
+  organisationId: string
+  email: string
+  role: z.infer<typeof Role>
+}
+
+/**
+ * Asks somebody to join an organisation; an earlier invitation of the same address ends. Returns it with, this once,
+ * its token. Past the plan's seats `INVITATION_LIMIT_REACHED`, exact however many invite at once. (spec: Codes)
+ */
+export async function invite(
+  { db, clock, plans, actor }: Tenancy,
+  wish: InvitationWish,
+): Promise<{ invitation: Invitation; token: string }> {
+  const now = new Date(clock.now())
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const tokenHash = createHash('sha256').update(token).digest()
+  const invitation: Invitation = {
+    ...wish,
+    id: newId(now.getTime()),
+    expiresAt: new Date(now.getTime() + VALID_MS),
+    revokedAt: null,
+    createdAt: now,
+  }
+  await db.transaction().execute(async (tx) => {
+    const { organisationId } = wish
+    const organisation =
+      (await lockOrganisation(tx, organisationId)) ?? refuseMissing('org', organisationId)
+    const { seats } = entitlementsOf(plans, organisation.plan, organisation.overrides)
+    const open = await openInvitations(tx, organisationId, now)
+    const former = open.filter(({ email }) => email === wish.email)
+    if (seats !== null && open.length - former.length >= seats) {
+      refuse(
+        'INVITATION_LIMIT_REACHED',
+        `Cannot invite "${wish.email}": the plan has ${seats} seats and all are taken`,
+      )
+    }
+    for (const one of former) await end(tx, one, { actor, now })
+    await insertInvitation(tx, { ...invitation, tokenHash })
+    await audit(tx, invitation, { actor, action: 'invitation.create', now })
+  })
+  return { invitation, token }
+}
+
+/** For good; its seat is free again. One that is revoked already stays as it is. */
+export async function endInvitation(
+  { db, clock, actor }: Tenancy,
+  id: string,
+): Promise<Invitation> {
+  const now = new Date(clock.now())
+  return await db.transaction().execute(async (tx) => {
+    const found = (await findInvitation(tx, id)) ?? refuseMissing('inv', id)
+    if (found.revokedAt !== null) return found
+    await end(tx, found, { actor, now })
+    return { ...found, revokedAt: now }
+  })
+}
+
+async function end(
+  tx: Db,
+  invitation: Invitation,
+  { actor, now }: { actor: string; now: Date },
+): Promise<void> {
+  await revokeInvitation(tx, invitation.id, now)
+  await audit(tx, invitation, { actor, action: 'invitation.revoke', now })
+}
+
+async function audit(
+  tx: Db,
+  { id, organisationId, email, role }: Invitation,
+  { actor, action, now }: { actor: string; action: string; now: Date },
+): Promise<void> {
+  await writeAudit(
+    tx,
+    {
+      organisationId,
+      projectId: null,
+      actor,
+      action,
+      subjectKind: 'invitation',
+      subjectId: id,
+      changes: { email, role },
+    },
+    now.getTime(),
+  )
+}

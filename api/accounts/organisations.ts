@@ -1,0 +1,228 @@
+import { administerPlan } from '../../core/billing/change-plan.ts'
+import { timestamp, type Clock } from '../../core/clock.ts'
+import { writeAudit } from '../../core/db/audit.ts'
+import type { Ledger } from '../../core/db/billing/ledger.ts'
+import {
+  findApiKey,
+  insertApiKey,
+  revokeApiKey,
+  setPermissions,
+  type ApiKey,
+} from '../../core/db/configuration/api-keys.ts'
+import {
+  findOrganisation,
+  insertOrganisation,
+  lockOrganisation,
+  type Organisation,
+} from '../../core/db/configuration/organisations.ts'
+import { findProject, insertProject } from '../../core/db/configuration/projects.ts'
+import type { Db } from '../../core/db/db.ts'
+import { ensurePartitions } from '../../core/db/partitions.ts'
+import { refuse, refuseField } from '../../core/errors.ts'
+import { encodeId, newId } from '../../core/ids.ts'
+import { makeApiKey } from '../../core/keys/api-key.ts'
+import { grantsAnything, type Permissions } from '../../core/keys/permissions.ts'
+import {
+  entitlementsOf,
+  retentionClassOf,
+  type EntitlementOverrides,
+  type PlanName,
+  type Plans,
+} from '../../core/plans/plans.ts'
+import { refuseMissing } from '../http/failure.ts'
+
+/** What a person does, at a dashboard or a command line, and no API key can. (spec: Authentication 6) */
+export interface Tenancy {
+  db: Db
+  clock: Clock
+  plans: Plans
+  ledger: Ledger
+  /** Of the audit. */
+  actor: string
+}
+
+const DEFAULT_PROJECT_NAME = 'Default'
+
+/** An organisation with its default project, and the partitions that its events will go to. */
+export async function createOrganisation(
+  { db, clock, plans, actor }: Tenancy,
+  { name, plan }: { name: string; plan: PlanName },
+): Promise<{ organisation: Organisation; defaultProjectId: string }> {
+  const now = new Date(clock.now())
+  const organisation: Organisation = {
+    id: newId(now.getTime()),
+    name,
+    plan,
+    overrides: {},
+    retentionClass: retentionClassOf(entitlementsOf(plans, plan, {}).retentionDays),
+    createdAt: now,
+    updatedAt: now,
+  }
+  const project = {
+    id: newId(now.getTime()),
+    organisationId: organisation.id,
+    name: DEFAULT_PROJECT_NAME,
+    isDefault: true,
+    metadata: {},
+    createdAt: now,
+    updatedAt: now,
+  }
+  await db.transaction().execute(async (tx) => {
+    await insertOrganisation(tx, organisation)
+    await insertProject(tx, project)
+    await writeAudit(
+      tx,
+      {
+        organisationId: organisation.id,
+        projectId: null,
+        actor,
+        action: 'organisation.create',
+        subjectKind: 'organisation',
+        subjectId: organisation.id,
+        changes: { name, plan },
+      },
+      now.getTime(),
+    )
+  })
+  await ensurePartitions(db, now.getTime())
+  return { organisation, defaultProjectId: project.id }
+}
+
+/** Events that are stored from now on are kept as the new plan says; a subscription goes on with it. */
+export async function changePlan(
+  tenancy: Tenancy,
+  id: string,
+  plan: PlanName,
+): Promise<Organisation> {
+  return await administer(tenancy, id, () => ({ plan }))
+}
+
+/** A negotiated plan: what it was, or nothing, with `set` on top. (decisions: Billing and plans) */
+export async function overridePlan(
+  tenancy: Tenancy,
+  id: string,
+  { clear, set }: { clear: boolean; set: EntitlementOverrides },
+): Promise<Organisation> {
+  return await administer(tenancy, id, (organisation) => ({
+    overrides: { ...(clear ? {} : organisation.overrides), ...set },
+  }))
+}
+
+/** Running processes learn of it from the change table. */
+async function administer(
+  tenancy: Tenancy,
+  id: string,
+  wish: (organisation: Organisation) => Parameters<typeof administerPlan>[3],
+): Promise<Organisation> {
+  const { db, clock, actor } = tenancy
+  const changed = await db.transaction().execute(async (tx) => {
+    const found = (await lockOrganisation(tx, id)) ?? refuseMissing('org', id)
+    await administerPlan(tx, tenancy, { organisationId: id, actor }, wish(found))
+    return (await findOrganisation(tx, id)) ?? refuseMissing('org', id)
+  })
+  await ensurePartitions(db, clock.now())
+  return changed
+}
+
+/** What a new key may do; null permissions make an unscoped one. */
+export interface KeyWish {
+  organisationId: string
+  projectId: string | null
+  name: string
+  permissions: Permissions | null
+  expiresAt: Date | null
+  keyPrefix: string
+}
+
+/** The key's record and, this once, its text. */
+export async function createKey(
+  { db, clock, actor }: Tenancy,
+  { keyPrefix, ...wish }: KeyWish,
+): Promise<{ key: ApiKey; text: string }> {
+  const now = new Date(clock.now())
+  refuseEmpty(wish.permissions)
+  if (wish.expiresAt !== null && wish.expiresAt <= now) {
+    refuseField('expires', `Expected a moment after ${timestamp(now.getTime())}`)
+  }
+  const { text, hash, hint } = makeApiKey(keyPrefix)
+  const key: ApiKey = {
+    ...wish,
+    id: newId(now.getTime()),
+    secretHint: hint,
+    revokedAt: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await db.transaction().execute(async (tx) => {
+    const { organisationId, projectId } = wish
+    if ((await findOrganisation(tx, organisationId)) === undefined) {
+      refuseMissing('org', organisationId)
+    }
+    const reach = { organisationId, projectId: undefined }
+    if (projectId !== null && (await findProject(tx, reach, projectId)) === undefined) {
+      refuseMissing('prj', projectId)
+    }
+    await insertApiKey(tx, { ...key, secretHash: hash })
+    await auditKey(tx, key, { actor, action: 'api_key.create', now })
+  })
+  return { key, text }
+}
+
+/** The chosen permissions exactly, from the next request on. (spec: Authentication 7) */
+export async function rescopeKey(
+  { db, clock, actor }: Tenancy,
+  id: string,
+  permissions: Permissions,
+): Promise<ApiKey> {
+  refuseEmpty(permissions)
+  const now = new Date(clock.now())
+  return await db.transaction().execute(async (tx) => {
+    const found = (await findApiKey(tx, id)) ?? refuseMissing('key', id)
+    if (found.revokedAt !== null) {
+      refuse('CONFLICT', `Cannot rescope API key "${encodeId('key', id)}": it is revoked`)
+    }
+    await setPermissions(tx, id, permissions, now)
+    const key = { ...found, permissions, updatedAt: now }
+    await auditKey(tx, key, { actor, action: 'api_key.rescope', now })
+    return key
+  })
+}
+
+/** For good; a key that is revoked already stays as it is. (spec: Authentication 8) */
+export async function endKey({ db, clock, actor }: Tenancy, id: string): Promise<ApiKey> {
+  const now = new Date(clock.now())
+  return await db.transaction().execute(async (tx) => {
+    const found = (await findApiKey(tx, id)) ?? refuseMissing('key', id)
+    if (found.revokedAt !== null) return found
+    await revokeApiKey(tx, id, now)
+    await auditKey(tx, found, { actor, action: 'api_key.revoke', now })
+    return { ...found, revokedAt: now, updatedAt: now }
+  })
+}
+
+function refuseEmpty(permissions: Permissions | null): void {
+  if (permissions !== null && !grantsAnything(permissions)) {
+    refuseField('permission', 'Expected at least one resource with read or write')
+  }
+}
+
+async function auditKey(
+  tx: Db,
+  key: ApiKey,
+  { actor, action, now }: { actor: string; action: string; now: Date },
+): Promise<void> {
+  const { organisationId, projectId, name, permissions } = key
+  await writeAudit(
+    tx,
+    {
+      organisationId,
+      projectId,
+      actor,
+      action,
+      subjectKind: 'api_key',
+      subjectId: key.id,
+      changes: { name, permissions },
+    },
+    now.getTime(),
+  )
+}

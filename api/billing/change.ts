@@ -1,0 +1,21 @@
+import { changeSubscription } from '../../core/billing/change-plan.ts'
+import { ensurePartitions } from '../../core/db/partitions.ts'
+import { standingAt, type Standing } from '../../core/plans/standing.ts'
+import type { Transition } from '../../core/plans/subscription.ts'
+import { announceChanges } from '../../core/stream/config-changes.ts'
+import type { Principal } from '../auth/principal.ts'
+import type { Deps } from '../deps.ts'
+
+/** Does what a client wishes of its subscription; what follows holds at ingest when this returns. */
+export async function changeBilling(
+  deps: Deps,
+  { organisationId, actor }: Principal,
+  wish: Transition,
+): Promise<Standing> {
+  const { rows, nowMs, isOnNewPlan } = await deps.db
+    .transaction()
+    .execute(async (tx) => await changeSubscription(tx, deps, { organisationId, actor }, wish))
+  if (isOnNewPlan) await ensurePartitions(deps.db, nowMs)
+  await announceChanges(deps, [{ kind: 'organisation', id: organisationId }])
+  return standingAt(deps.plans, rows, nowMs)
+}

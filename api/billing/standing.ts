@@ -1,0 +1,23 @@
+import { findStanding } from '../../core/billing/find-standing.ts'
+import type { Db } from '../../core/db/db.ts'
+import type { Entitlements } from '../../core/plans/plans.ts'
+import type { Standing } from '../../core/plans/standing.ts'
+import type { Deps } from '../deps.ts'
+
+/** What an organisation is granted now: its plan, its entitlements and its usage window. */
+export async function standingFor(
+  { plans, clock }: Pick<Deps, 'plans' | 'clock'>,
+  db: Db,
+  organisationId: string,
+): Promise<Standing> {
+  return await findStanding(db, plans, { organisationId, nowMs: clock.now() })
+}
+
+/** What an organisation's plan grants it now, its negotiated overrides included. */
+export async function entitlementsFor(
+  deps: Pick<Deps, 'plans' | 'clock'>,
+  db: Db,
+  organisationId: string,
+): Promise<Entitlements> {
+  return (await standingFor(deps, db, organisationId)).entitlements
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+
+import { timestamp } from '../../core/clock.ts'
+import type { Connection as Row } from '../../core/db/configuration/connections.ts'
+import { encodeId } from '../../core/ids.ts'
+import { Filter, storedFilter } from '../../core/match/filter.ts'
+import { Id, IdInput, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
+
+export const Connection = z
+  .object({
+    id: Id('con').describe('The id of the connection.'),
+    projectId: Id('prj').describe('The project that it is in.'),
+    name: ShownName.describe('Its name, which is unique in the project.'),
+    sourceId: Id('src').describe('The source whose events it takes.'),
+    destinationId: Id('dst').describe('The destination that it delivers to.'),
+    isEnabled: z.boolean().describe('A disabled connection gets no new deliveries.'),
+    filter: Filter.nullable().describe('What an event must match; null takes every event.'),
+    metadata: Metadata,
+    createdAt: Timestamp.describe('When it was created.'),
+    updatedAt: Timestamp.describe('When it was last changed.'),
+  })
+  .meta({ id: 'Connection', description: 'A route from a source to a destination.' })
+
+const changeable = {
+  name: Name.describe('Unique in the project.'),
+  sourceId: IdInput('src').describe('The source whose events it takes.'),
+  destinationId: IdInput('dst').describe('The destination that it delivers to.'),
+  isEnabled: z.boolean().nullable().describe('True unless told otherwise.'),
+  filter: Filter.nullable().describe('What an event must match; null takes every event.'),
+  metadata: Metadata.nullable().describe('Null is none.'),
+}
+
+const Changes = z
+  .strictObject(changeable)
+  .partial()
+  .meta({ id: 'ConnectionChanges', description: 'The members to change; the others stay.' })
+
+export const ConnectionCreate = Changes.required({
+  name: true,
+  sourceId: true,
+  destinationId: true,
+}).meta({ id: 'ConnectionCreate', description: 'A connection to make.' })
+
+export const ConnectionUpsert = ConnectionCreate.partial({ name: true }).meta({
+  id: 'ConnectionUpsert',
+  description: 'A whole connection. The path has its name; one that is given here is the same.',
+})
+
+export const ConnectionUpdate = z
+  .strictObject({ data: Changes })
+  .meta({ id: 'ConnectionUpdate', description: 'A change of a connection.' })
+
+export function viewConnection(row: Row): z.input<typeof Connection> {
+  return {
+    id: encodeId('con', row.id),
+    projectId: encodeId('prj', row.projectId),
+    name: row.name,
+    sourceId: encodeId('src', row.sourceId),
+    destinationId: encodeId('dst', row.destinationId),
+    isEnabled: row.isEnabled,
+    filter: row.filter === null ? null : storedFilter(row.filter),
+    metadata: row.metadata,
+    createdAt: timestamp(row.createdAt.getTime()),
+    updatedAt: timestamp(row.updatedAt.getTime()),
+  }
+}
+
+/** The body of every toggle. */
+export const Toggle = z
+  .strictObject({ isEnabled: z.boolean().describe('Whether it is on afterwards.') })
+  .meta({ id: 'Toggle', description: 'Switches on or off.' })

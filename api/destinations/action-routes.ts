@@ -1,0 +1,212 @@
+import { z } from 'zod'
+
+import { timestamp } from '../../core/clock.ts'
+import { findDestination, updateDestination } from '../../core/db/configuration/destinations.ts'
+import { encodeId } from '../../core/ids.ts'
+import {
+  OVERLAP_SECONDS_DEFAULT,
+  OVERLAP_SECONDS_MAX,
+  TEST_BODY_BYTES_MAX,
+} from '../../core/limits.ts'
+import { announceChanges } from '../../core/stream/config-changes.ts'
+import { Attempt } from '../deliveries/attempt-shape.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { Id, Timestamp } from '../http/fields.ts'
+import { route, type Call } from '../http/route.ts'
+import { audit } from '../writes/transact.ts'
+import { Headers } from './shape.ts'
+import { rotateSigningSecret, signingSecrets } from './signing-secret.ts'
+import { sendTest } from './test-delivery.ts'
+
+const tag = 'Destinations'
+const write = { resource: 'destinations', level: 'write' } as const
+const noQuery = z.strictObject({})
+
+const PreviousSecret = z
+  .object({
+    secret: z.string().describe('The previous secret.'),
+    expiresAt: Timestamp.describe('Until when deliveries are signed with it too.'),
+  })
+  .meta({ id: 'PreviousSigningSecret', description: 'A signing secret that is about to end.' })
+
+const SigningSecret = z
+  .object({
+    secret: z.string().describe('The secret that deliveries are signed with, `whsec_…`.'),
+    previous: PreviousSecret.nullable().describe('Null when no rotation is under way.'),
+  })
+  .meta({ id: 'SigningSecret', description: 'The signing secret of a destination.' })
+
+const SigningSecretRotation = z
+  .strictObject({
+    force: z.boolean().default(false).describe('Displace a previous secret that still signs.'),
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(OVERLAP_SECONDS_MAX)
+      .default(OVERLAP_SECONDS_DEFAULT)
+      .describe('How long deliveries are signed with the previous secret too.'),
+  })
+  .meta({ id: 'SigningSecretRotation', description: 'How to rotate a signing secret.' })
+
+const RotatedSigningSecret = z
+  .object({
+    secret: z.string().describe('The new signing secret, `whsec_…`.'),
+    previousExpiresAt: Timestamp.describe('Until when the previous one signs too.'),
+  })
+  .meta({ id: 'RotatedSigningSecret', description: 'The new signing secret of a destination.' })
+
+/** What is sent when nothing is said. */
+const TEST_BODY = { type: 'postern.test', message: 'A test delivery' }
+
+const TestInput = z
+  .strictObject({
+    body: z.unknown().default(TEST_BODY).transform(textOf).meta({
+      description: 'A text is sent as it is, everything else as its JSON.',
+    }),
+    headers: Headers.default({})
+      .transform(withContentType)
+      .describe('Headers to send besides those of the destination.'),
+  })
+  .refine(({ body }) => Buffer.byteLength(body) <= TEST_BODY_BYTES_MAX, {
+    path: ['body'],
+    message: `Expected at most ${TEST_BODY_BYTES_MAX} bytes`,
+  })
+  .meta({ id: 'TestDeliveryCreate', description: 'What to send.' })
+
+const TestDelivery = z
+  .object({
+    deliveryId: Id('dlv').describe('The delivery that was made.'),
+    attempt: Attempt,
+  })
+  .meta({ id: 'TestDelivery', description: 'A test delivery and its one attempt.' })
+
+export const DESTINATION_ACTION_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/destinations/:id/signing-secret',
+    operationId: 'getSigningSecret',
+    tag,
+    summary: 'Reveal the signing secret of a destination',
+    description: 'During a rotation overlap deliveries are signed with both secrets.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    isSecret: true,
+    params: { id: 'dst' },
+    query: noQuery,
+    body: null,
+    responses: { 200: SigningSecret },
+    errors: [],
+    async handle(call) {
+      return { status: 200, body: await reveal(call) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/destinations/:id/rotate-signing-secret',
+    operationId: 'rotateSigningSecret',
+    tag,
+    summary: 'Give a destination another signing secret',
+    description:
+      'The next delivery is signed with both, and with the new one alone from `previousExpiresAt` on. During an overlap `force` displaces the previous secret.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    isSecret: true,
+    params: { id: 'dst' },
+    query: noQuery,
+    body: SigningSecretRotation,
+    responses: { 200: RotatedSigningSecret },
+    errors: ['ROTATION_OVERLAP_ACTIVE'],
+    async handle(call) {
+      return { status: 200, body: await rotate(call) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/destinations/:id/test-delivery',
+    operationId: 'testDelivery',
+    tag,
+    summary: 'Send a test delivery',
+    description:
+      'One attempt, signed and authenticated as every other, whatever the endpoint answers; outside quota, pacing and statistics, and never tried again. A disabled destination can be tested.',
+    permission: write,
+    scope: 'reach',
+    params: { id: 'dst' },
+    query: noQuery,
+    body: TestInput,
+    responses: { 200: TestDelivery },
+    errors: ['DESTINATION_NOT_PUBLIC'],
+    async handle(call) {
+      const { deliveryId, attempt } = await sendTest(call, call.body)
+      return { status: 200, body: { deliveryId: encodeId('dlv', deliveryId), attempt } }
+    },
+  }),
+]
+
+async function reveal({
+  deps,
+  principal,
+  reach,
+  params,
+}: Call<{ id: string }>): Promise<z.input<typeof SigningSecret>> {
+  const destination = await deps.db.transaction().execute(async (tx) => {
+    const found = (await findDestination(tx, reach, params.id)) ?? refuseMissing('dst', params.id)
+    await audit(tx, deps, {
+      principal,
+      projectId: found.projectId,
+      kind: 'destination',
+      verb: 'reveal-signing-secret',
+      id: found.id,
+      changes: {},
+    })
+    return found
+  })
+  const now = new Date(deps.clock.now())
+  const { secret, previous } = signingSecrets(deps.keyring, destination, now)
+  return {
+    secret,
+    previous: previous && {
+      secret: previous.secret,
+      expiresAt: timestamp(previous.expiresAt.getTime()),
+    },
+  }
+}
+
+async function rotate({
+  deps,
+  principal,
+  reach,
+  params,
+  body,
+}: Call<{ id: string }, unknown, z.output<typeof SigningSecretRotation>>): Promise<
+  z.input<typeof RotatedSigningSecret>
+> {
+  const rotated = await deps.db.transaction().execute(async (tx) => {
+    const found =
+      (await findDestination(tx, reach, params.id, { lock: true })) ??
+      refuseMissing('dst', params.id)
+    const rotation = rotateSigningSecret(deps.keyring, found, body, new Date(deps.clock.now()))
+    await updateDestination(tx, rotation.row)
+    await audit(tx, deps, {
+      principal,
+      projectId: found.projectId,
+      kind: 'destination',
+      verb: 'rotate-signing-secret',
+      id: found.id,
+      changes: { overlapSeconds: body.overlapSeconds, force: body.force },
+    })
+    return rotation
+  })
+  await announceChanges(deps, [{ kind: 'destination', id: params.id }])
+  const { secret, previousExpiresAt } = rotated
+  return { secret, previousExpiresAt: timestamp(previousExpiresAt.getTime()) }
+}
+
+function textOf(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}
+
+/** Said once, in whatever letters. */
+function withContentType(headers: Record<string, string>): Record<string, string> {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  return isGiven ? headers : { 'content-type': 'application/json', ...headers }
+}

@@ -1,0 +1,253 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import { updateDestination, type Destination } from '../../core/db/configuration/destinations.ts'
+import type { Db } from '../../core/db/db.ts'
+import { endBusyWindow } from '../../core/db/deliveries/busy-windows.ts'
+import { MASKED_VALUE } from '../../core/delivery/headers.ts'
+import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
+import { newSigningSecret } from '../../core/delivery/signature.ts'
+import { checkUrl } from '../../core/egress/connect.ts'
+import { refuseField, type FieldFault } from '../../core/errors.ts'
+import { DELIVERY_TIMEOUT_MS_DEFAULT } from '../../core/limits.ts'
+import {
+  openDestinationSecrets,
+  sealDestinationSecrets,
+  type DestinationSecrets,
+} from '../../core/secrets/destination-secrets.ts'
+import { WAITING_DUE } from '../../core/stream/subjects.ts'
+import type { Deps } from '../deps.ts'
+import { badRequest } from '../http/failure.ts'
+import type { AuthInput, DestinationChanges } from './shape.ts'
+
+/** A destination before anything is said of it but what names it. */
+export function newDestination(
+  { keyring }: Pick<Deps, 'keyring'>,
+  given: Pick<Destination, 'id' | 'organisationId' | 'projectId' | 'name' | 'url'>,
+  now: Date,
+): Destination {
+  const secrets: DestinationSecrets = {
+    signing: { current: newSigningSecret(), previous: null },
+    headers: {},
+    auth: null,
+  }
+  return {
+    ...given,
+    mode: 'public',
+    connectorId: null,
+    isEnabled: true,
+    disabledReason: null,
+    method: 'POST',
+    headerNames: [],
+    auth: { type: 'none' },
+    secrets: sealDestinationSecrets(keyring, given, secrets),
+    previousSigningSecretExpiresAt: null,
+    timeoutMs: DELIVERY_TIMEOUT_MS_DEFAULT,
+    rateLimit: null,
+    rateLimitPeriod: 'second',
+    maxConcurrency: null,
+    retryPolicy: { ...DEFAULT_RETRY_POLICY },
+    health: 'healthy',
+    resumedAt: null,
+    metadata: {},
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** The destination with its changes; null puts a member back to its default. `part` begins the paths of faults. */
+export function changeDestination(
+  { keyring, egress }: Pick<Deps, 'keyring' | 'egress'>,
+  before: Destination,
+  changes: DestinationChanges,
+  { part, now }: { part: string; now: Date },
+): Destination {
+  refusePrivate(changes, part)
+  // The destination's own URL is checked when its socket connects; until then a test delivery says what is wrong with it.
+  if (changes.auth?.type === 'oauth2ClientCredentials') {
+    refusePrivateAddress(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
+  }
+  const held = openDestinationSecrets(keyring, before)
+  refuseKeptSecrets(before, held, changes, part)
+  const headers = changedHeaders(held.headers, changes.headers, part)
+  const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
+  const url = changes.url ?? before.url
+  const enabled = enablement(before, changes.isEnabled)
+  const isOther =
+    url !== before.url || secret !== held.auth || !isDeepStrictEqual(auth, before.auth)
+  const isResumed = isOther || (enabled.isEnabled && !before.isEnabled)
+  return {
+    ...before,
+    ...enabled,
+    resumedAt: isResumed ? now : before.resumedAt,
+    name: changes.name ?? before.name,
+    url,
+    method: pick(changes.method, before.method, 'POST'),
+    headerNames: Object.keys(headers),
+    auth,
+    secrets: sealDestinationSecrets(keyring, before, { ...held, headers, auth: secret }),
+    timeoutMs: pick(changes.timeoutMs, before.timeoutMs, DELIVERY_TIMEOUT_MS_DEFAULT),
+    rateLimit: pick(changes.rateLimit, before.rateLimit, null),
+    rateLimitPeriod: pick(changes.rateLimitPeriod, before.rateLimitPeriod, 'second'),
+    maxConcurrency: pick(changes.maxConcurrency, before.maxConcurrency, null),
+    retryPolicy: pick(changes.retryPolicy, before.retryPolicy, DEFAULT_RETRY_POLICY),
+    metadata: pick(changes.metadata, before.metadata, {}),
+    updatedAt: now,
+  }
+}
+
+/** Writes a changed destination. One that became another with this change is not busy any more. */
+export async function saveDestination(tx: Db, row: Destination): Promise<void> {
+  await updateDestination(tx, row)
+  if (isResumedNow(row)) await endBusyWindow(tx, row, row.updatedAt)
+}
+
+/** What waited for a destination that was busy may be due: tells the workers, once they know the change. */
+export function nudgeResumed({ nats }: Pick<Deps, 'nats'>, row: Destination): void {
+  if (isResumedNow(row) && !nats.isClosed()) nats.publish(WAITING_DUE)
+}
+
+function isResumedNow({ resumedAt, updatedAt }: Destination): boolean {
+  return resumedAt?.getTime() === updatedAt.getTime()
+}
+
+/** What the audit keeps of a change: values of headers and secrets of `auth` are left out. */
+export function shownChanges(changes: DestinationChanges): Record<string, unknown> {
+  const { headers, auth, ...rest } = changes
+  return {
+    ...rest,
+    ...(headers !== undefined && { headers: Object.keys(headers ?? {}) }),
+    ...(auth !== undefined && { auth: auth === null ? null : splitAuth(auth).auth }),
+  }
+}
+
+function pick<T>(change: T | null | undefined, before: T, standard: T): T {
+  return change === undefined ? before : (change ?? standard)
+}
+
+/** An absent connector gateway is said at once, not when the first delivery waits for it. */
+function refusePrivate(changes: DestinationChanges, part: string): void {
+  if (changes.mode === 'private') {
+    refuseField(`${part}.mode`, 'private delivery is not configured on this deployment')
+  }
+  if (changes.connectorId !== undefined && changes.connectorId !== null) {
+    refuseField(`${part}.connectorId`, 'Only a private destination has a connector')
+  }
+}
+
+function refusePrivateAddress({ isAllowed }: Deps['egress'], url: string, path: string): void {
+  if (checkUrl(new URL(url), isAllowed) !== undefined) {
+    refuseField(path, 'The address is private or reserved')
+  }
+}
+
+function enablement(
+  before: Destination,
+  change: boolean | null | undefined,
+): Pick<Destination, 'isEnabled' | 'disabledReason' | 'health'> {
+  const isEnabled = pick(change, before.isEnabled, true)
+  if (isEnabled === before.isEnabled) {
+    return { isEnabled, disabledReason: before.disabledReason, health: before.health }
+  }
+  return isEnabled
+    ? { isEnabled, disabledReason: null, health: 'healthy' }
+    : { isEnabled, disabledReason: 'manual', health: 'disabled' }
+}
+
+/** A shown value that comes back keeps what is stored: reading and writing a destination changes nothing. */
+function changedHeaders(
+  held: Record<string, string>,
+  changes: Record<string, string> | null | undefined,
+  part: string,
+): Record<string, string> {
+  if (changes === undefined) return held
+  return Object.fromEntries(
+    Object.entries(changes ?? {}).map(([name, value]) => {
+      if (value !== MASKED_VALUE) return [name, value]
+      const kept = Object.hasOwn(held, name) ? held[name] : undefined
+      return [name, kept ?? refuseField(`${part}.headers.${name}`, 'No value is stored to keep')]
+    }),
+  )
+}
+
+/**
+ * Secrets are write-only: whoever could have them sent elsewhere could read them. Another origin or token URL demands
+ * again what would be sent there; a `PUT` that leaves it out drops it.
+ */
+function refuseKeptSecrets(
+  before: Destination,
+  held: DestinationSecrets,
+  { url, headers, auth }: DestinationChanges,
+  part: string,
+): void {
+  const isElsewhere = url !== undefined && new URL(url).origin !== new URL(before.url).origin
+  const faults: FieldFault[] = []
+  const demand = (member: string, message: string): void => {
+    faults.push({ path: `${part}.${member}`, message })
+  }
+  if (isElsewhere) {
+    for (const name of keptHeaders(held.headers, headers)) {
+      demand(`headers.${name}`, 'Required: the value is not sent to another origin than before')
+    }
+  }
+  const { auth: next, secret } =
+    auth === undefined ? { auth: before.auth, secret: undefined } : splitAuth(auth ?? NO_AUTH)
+  const isSameType = next['type'] === before.auth['type']
+  const hasOtherTokens = isSameType && next['tokenUrl'] !== before.auth['tokenUrl']
+  if (isSameType && held.auth !== null && secret === undefined && (isElsewhere || hasOtherTokens)) {
+    const where = isElsewhere ? 'origin' : 'token URL'
+    demand(
+      `auth.${secretMemberOf(before.auth)}`,
+      `Required: the secret is not sent to another ${where} than before`,
+    )
+  }
+  if (faults.length > 0) throw badRequest(faults)
+}
+
+/** Names of the stored headers whose values would stay. */
+function keptHeaders(
+  held: Record<string, string>,
+  changes: Record<string, string> | null | undefined,
+): string[] {
+  if (changes === undefined) return Object.keys(held)
+  return Object.keys(held).filter((name) => changes?.[name] === MASKED_VALUE)
+}
+
+const NO_AUTH: AuthInput = { type: 'none' }
+
+function secretMemberOf({ type }: Record<string, unknown>): string {
+  if (type === 'basic') return 'password'
+  return type === 'bearer' ? 'token' : 'clientSecret'
+}
+
+function changedAuth(
+  before: Destination,
+  held: string | null,
+  change: AuthInput | null | undefined,
+  part: string,
+): { auth: Record<string, unknown>; secret: string | null } {
+  if (change === undefined) return { auth: before.auth, secret: held }
+  const { auth, secret } = splitAuth(change ?? NO_AUTH)
+  if (auth.type === 'none' || secret !== undefined) return { auth, secret: secret ?? null }
+  const kept = before.auth['type'] === auth.type ? held : null
+  return { auth, secret: kept ?? refuseField(`${part}.auth.${secretMemberOf(auth)}`, 'Required') }
+}
+
+function splitAuth(input: AuthInput): {
+  auth: { type: AuthInput['type'] } & Record<string, unknown>
+  secret: string | undefined
+} {
+  switch (input.type) {
+    case 'none':
+      return { auth: input, secret: undefined }
+    case 'basic': {
+      const { password, ...auth } = input
+      return { auth, secret: password }
+    }
+    case 'bearer':
+      return { auth: { type: 'bearer' }, secret: input.token }
+    case 'oauth2ClientCredentials': {
+      const { clientSecret, ...auth } = input
+      return { auth, secret: clientSecret }
+    }
+  }
+}

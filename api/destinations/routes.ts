@@ -1,0 +1,271 @@
+import { z } from 'zod'
+
+import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
+import {
+  deleteDestination,
+  DESTINATION_NAME_TAKEN,
+  findDestination,
+  insertDestination,
+  listDestinations,
+  type Destination as Row,
+} from '../../core/db/configuration/destinations.ts'
+import { doomedDestination, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
+import { refuse } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { announceChanges } from '../../core/stream/config-changes.ts'
+import { demand } from '../auth/principal.ts'
+import { Toggle } from '../connections/shape.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { Cascade } from '../http/fields.ts'
+import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
+import { route, type Call } from '../http/route.ts'
+import { endWaiting } from '../writes/cancel-waiting.ts'
+import { audit, transact } from '../writes/transact.ts'
+import {
+  changeDestination,
+  newDestination,
+  nudgeResumed,
+  saveDestination,
+  shownChanges,
+} from './change.ts'
+import {
+  Destination,
+  DestinationCreate,
+  DestinationUpdate,
+  viewDestination,
+  type DestinationChanges,
+} from './shape.ts'
+
+const tag = 'Destinations'
+const read = { resource: 'destinations', level: 'read' } as const
+const write = { resource: 'destinations', level: 'write' } as const
+const noQuery = z.strictObject({})
+
+export const DESTINATION_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/destinations',
+    operationId: 'listDestinations',
+    tag,
+    summary: 'List the destinations of a project',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: ListQuery,
+    body: null,
+    responses: { 200: listOf(Destination, 'DestinationList') },
+    errors: [],
+    async handle({ deps, project, query }) {
+      const list = readPage(query, 'destinations', project())
+      const rows = await listDestinations(deps.db, project(), list.page)
+      const view = (row: Row) => viewDestination(row, deps.clock.now())
+      return { status: 200, body: toList(rows, list, view) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/destinations',
+    operationId: 'createDestination',
+    tag,
+    summary: 'Create a destination',
+    permission: write,
+    scope: 'project',
+    params: {},
+    query: noQuery,
+    body: DestinationCreate,
+    responses: { 201: Destination },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const row = await createDestination(call)
+      return { status: 201, body: viewDestination(row, call.deps.clock.now()) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/destinations/:id',
+    operationId: 'getDestination',
+    tag,
+    summary: 'Read a destination',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'dst' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Destination },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const row =
+        (await findDestination(deps.db, reach, params.id)) ?? refuseMissing('dst', params.id)
+      return { status: 200, body: viewDestination(row, deps.clock.now()) }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/destinations/:id',
+    operationId: 'updateDestination',
+    tag,
+    summary: 'Change a destination',
+    description:
+      'A changed limit or retry policy acts on what waits already. Another `url` or `auth` ends a busy window: what waits goes out. Another origin of `url`, `tokenUrl` or kind of `auth` demands the secrets again that would be sent there.',
+    permission: write,
+    scope: 'reach',
+    params: { id: 'dst' },
+    query: noQuery,
+    body: DestinationUpdate,
+    responses: { 200: Destination },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const row = await writeDestination(call, call.body.data, {
+        verb: 'update',
+        part: 'body.data',
+      })
+      return { status: 200, body: viewDestination(row, call.deps.clock.now()) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/destinations/:id/toggle',
+    operationId: 'toggleDestination',
+    tag,
+    summary: 'Switch a destination on or off',
+    description:
+      'What is meant for a disabled destination waits and goes out when it is enabled. Enabling it ends a busy window.',
+    permission: write,
+    scope: 'reach',
+    params: { id: 'dst' },
+    query: noQuery,
+    body: Toggle,
+    responses: { 200: Destination },
+    errors: [],
+    async handle(call) {
+      const row = await writeDestination(call, call.body, { verb: 'toggle', part: 'body' })
+      return { status: 200, body: viewDestination(row, call.deps.clock.now()) }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/destinations/:id',
+    operationId: 'deleteDestination',
+    tag,
+    summary: 'Delete a destination',
+    description:
+      'What waits for it is cancelled. One that connections use needs `cascade=true`, and a key that may delete those.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    params: { id: 'dst' },
+    query: z.strictObject({ cascade: Cascade }),
+    body: null,
+    responses: { 204: null },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const { destination, connections } = await removeDestination(call)
+      await endWaiting(call.deps, [doomedDestination(destination.id)])
+      await announceChanges(call.deps, [
+        { kind: 'destination', id: destination.id },
+        ...connections.map(({ sourceId }) => ({ kind: 'source' as const, id: sourceId })),
+      ])
+      return { status: 204 }
+    },
+  }),
+]
+
+async function createDestination({
+  deps,
+  principal,
+  project,
+  body,
+}: Call<object, unknown, z.output<typeof DestinationCreate>>): Promise<Row> {
+  const now = new Date(deps.clock.now())
+  const given = {
+    id: newId(now.getTime()),
+    organisationId: principal.organisationId,
+    projectId: project(),
+    name: body.name,
+    url: body.url,
+  }
+  const row = changeDestination(deps, newDestination(deps, given, now), body, { part: 'body', now })
+  await transact(deps, { constraint: DESTINATION_NAME_TAKEN, name: row.name }, async (tx) => {
+    await insertDestination(tx, row)
+    await audit(tx, deps, {
+      principal,
+      projectId: row.projectId,
+      kind: 'destination',
+      verb: 'create',
+      id: row.id,
+      changes: shownChanges(body),
+    })
+  })
+  await announceChanges(deps, [{ kind: 'destination', id: row.id }])
+  return row
+}
+
+async function writeDestination(
+  { deps, principal, reach, params }: Call<{ id: string }>,
+  changes: DestinationChanges,
+  { verb, part }: { verb: 'update' | 'toggle'; part: string },
+): Promise<Row> {
+  const taken = { constraint: DESTINATION_NAME_TAKEN, name: changes.name }
+  const { row, sources } = await transact(deps, taken, async (tx) => {
+    const found =
+      (await findDestination(tx, reach, params.id, { lock: true })) ??
+      refuseMissing('dst', params.id)
+    const now = new Date(deps.clock.now())
+    const changed = changeDestination(deps, found, changes, { part, now })
+    await saveDestination(tx, changed)
+    await audit(tx, deps, {
+      principal,
+      projectId: found.projectId,
+      kind: 'destination',
+      verb,
+      id: found.id,
+      changes: shownChanges(changes),
+    })
+    const connections = await connectionsOf(tx, 'destination_id', found.id)
+    return { row: changed, sources: new Set(connections.map(({ sourceId }) => sourceId)) }
+  })
+  // Ingest keeps the number of attempts of each connection's destination with the source.
+  await announceChanges(deps, [
+    { kind: 'destination', id: row.id },
+    ...[...sources].map((id) => ({ kind: 'source' as const, id })),
+  ])
+  nudgeResumed(deps, row)
+  return row
+}
+
+async function removeDestination({
+  deps,
+  principal,
+  reach,
+  params,
+  query,
+}: Call<{ id: string }, { cascade: boolean }>): Promise<{
+  destination: Row
+  connections: Connection[]
+}> {
+  return await deps.db.transaction().execute(async (tx) => {
+    const found =
+      (await findDestination(tx, reach, params.id, { lock: true })) ??
+      refuseMissing('dst', params.id)
+    const connections = await connectionsOf(tx, 'destination_id', found.id)
+    if (connections.length > 0) {
+      if (!query.cascade) {
+        refuse(
+          'CONFLICT',
+          `Cannot delete destination: ${connections.length} connections use it (cascade=true deletes them)`,
+        )
+      }
+      demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
+    }
+    await doomRoutes(tx, [doomedDestination(found.id)], new Date(deps.clock.now()))
+    await deleteDestination(tx, found.id)
+    await audit(tx, deps, {
+      principal,
+      projectId: found.projectId,
+      kind: 'destination',
+      verb: 'delete',
+      id: found.id,
+      changes: { name: found.name, connections: connections.map(({ name }) => name) },
+    })
+    return { destination: found, connections }
+  })
+}

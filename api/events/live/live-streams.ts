@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import type { Readable } from 'node:stream'
+
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+import type { Clock } from '../../../core/clock.ts'
+import { findOrganisation } from '../../../core/db/configuration/organisations.ts'
+import type { Db } from '../../../core/db/db.ts'
+import {
+  databaseIdentity,
+  liveGrants,
+  type StreamGrant,
+} from '../../../core/db/events/event-stream.ts'
+import { refuseField } from '../../../core/errors.ts'
+import { decodeId } from '../../../core/ids.ts'
+import { Permissions } from '../../../core/keys/permissions.ts'
+import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../../core/limits.ts'
+import type { Logger } from '../../../core/log.ts'
+import { Turns } from '../../../core/pacing/turns.ts'
+import { entitlementsOf, type Plans } from '../../../core/plans/plans.ts'
+import type { NatsConnection } from '../../../core/stream/nats.ts'
+import type { Principal } from '../../auth/principal.ts'
+import { TooManyRequests } from '../../auth/rate-limit.ts'
+import type { EventStreams, StreamRequest } from '../../deps.ts'
+import { HorizonReader } from './horizon.ts'
+import { LiveStream } from './live-stream.ts'
+import type { GapReason } from './message.ts'
+import { readPosition, streamName, type Position } from './position.ts'
+import { Tail } from './tail.ts'
+
+/** What bounds the streams of one process. Tests make them smaller. */
+export interface StreamLimits {
+  perKey: number
+  perOrganisation: number
+  perProcess: number
+  pingMs: number
+  /** Not yet taken by one client. */
+  bufferBytes: number
+  bufferMessages: number
+}
+
+const LIMITS: StreamLimits = {
+  perKey: 20,
+  perOrganisation: STREAMS_PER_ORGANISATION,
+  perProcess: STREAMS_PER_PROCESS,
+  pingMs: 15_000,
+  bufferBytes: 1024 * 1024,
+  bufferMessages: 2_000,
+}
+
+/** Statements that streams may have under way: the rest of the connection pool is for requests. */
+const STATEMENTS_MAX = 2
+
+/** A revoked, expired or rescoped key's stream ends within 1 s. (decisions: Statistics and stream) */
+const GRANTS_MS = 800
+
+/** A client that found no place tries again. */
+const RETRY_AFTER_SECONDS = 3
+
+const DAY_MS = 86_400_000
+
+interface Open {
+  actor: string
+  organisationId: string
+  grant: StreamGrant
+  /** Of the key when it was admitted. */
+  permissions: string
+}
+
+interface LiveStreamsDeps {
+  db: Db
+  nats: NatsConnection
+  clock: Clock
+  log: Logger
+  registry: Registry
+  plans: Plans
+}
+
+interface Gap {
+  reason: GapReason
+  fromMs: number | null
+}
+
+/** The event streams that are open in this process, with one reader for each project that has any. */
+export class LiveStreams implements EventStreams {
+  readonly #deps: LiveStreamsDeps
+  readonly #limits: StreamLimits
+  readonly #horizon: HorizonReader
+  readonly #turns = new Turns(STATEMENTS_MAX)
+  readonly #slow: Counter
+  readonly #open = new Map<LiveStream, Open>()
+  readonly #tails = new Map<string, Tail>()
+  #grants: NodeJS.Timeout | undefined
+  #isChecking = false
+  #identity: Promise<string> | undefined
+  #isClosed = false
+
+  /** `limits`: smaller ones than those of a process in service, for tests. */
+  constructor(deps: LiveStreamsDeps, limits: Partial<StreamLimits> = {}) {
+    this.#deps = deps
+    this.#limits = { ...LIMITS, ...limits }
+    this.#horizon = new HorizonReader(deps.db, deps.clock)
+    this.#slow = new Counter({
+      name: 'postern_api_event_streams_slow_total',
+      help: 'Event streams that were cut off because their clients did not keep up',
+      registers: [deps.registry],
+    })
+    count(deps, 'postern_api_event_streams', 'Event streams that are open', () => this.#open.size)
+    count(
+      deps,
+      'postern_api_event_stream_projects',
+      'Projects whose new events are read for event streams',
+      () => this.#tails.size,
+    )
+  }
+
+  /** The body of the answer. Refuses a position that is none, and one stream too many. */
+  async open(request: StreamRequest): Promise<Readable> {
+    const { principal, projectId, filter, written, lastEventId } = request
+    const resumed = lastEventId === undefined ? undefined : readPosition(lastEventId)
+    if (lastEventId !== undefined && resumed === undefined) {
+      refuseField('headers.last-event-id', 'Not a position of this stream')
+    }
+    this.#refuseCrowd(principal)
+    const name = streamName([await this.#database(), projectId, ...written])
+    const gap = resumed && (await this.#gapOf(request, resumed.stream === name, resumed.position))
+    // Others may have come in the meantime.
+    this.#refuseCrowd(principal)
+    const { pingMs, bufferBytes, bufferMessages } = this.#limits
+    const stream = new LiveStream(
+      {
+        ...this.#deps,
+        turns: this.#turns,
+        tail: this.#tailOf(projectId),
+        noteSlow: () => this.#slow.inc(),
+      },
+      { projectId, filter, name, pingMs, bufferBytes, bufferMessages },
+    )
+    this.#add(stream, request)
+    if (gap !== undefined) stream.sayGap(gap.reason, gap.fromMs)
+    void stream.run(gap === undefined ? resumed?.position : undefined)
+    return stream.outlet
+  }
+
+  /** Ends all of them: their clients connect again, to another process. */
+  close(): void {
+    this.#isClosed = true
+    for (const stream of this.#open.keys()) stream.end()
+  }
+
+  #refuseCrowd({ actor, organisationId }: Principal): void {
+    const { perKey, perOrganisation, perProcess } = this.#limits
+    const ofOrganisation = [...this.#open.values()].filter(
+      (one) => one.organisationId === organisationId,
+    )
+    const own = ofOrganisation.filter((one) => one.actor === actor).length
+    if (own >= perKey) {
+      throw new TooManyRequests(
+        `More than ${perKey} event streams are open with this API key`,
+        RETRY_AFTER_SECONDS,
+      )
+    }
+    if (ofOrganisation.length >= perOrganisation) {
+      throw new TooManyRequests(
+        `More than ${perOrganisation} event streams of the organisation are open here`,
+        RETRY_AFTER_SECONDS,
+      )
+    }
+    if (this.#open.size >= perProcess || this.#isClosed) {
+      throw new TooManyRequests(
+        'Cannot open another event stream here: try again',
+        RETRY_AFTER_SECONDS,
+      )
+    }
+  }
+
+  async #database(): Promise<string> {
+    this.#identity ??= databaseIdentity(this.#deps.db)
+    return await this.#identity.catch((error: unknown) => {
+      this.#identity = undefined
+      throw error
+    })
+  }
+
+  /** Why the stream cannot go on behind a position; undefined when it can. */
+  async #gapOf(
+    { principal }: StreamRequest,
+    isOurs: boolean,
+    { until, afterId, from }: Position,
+  ): Promise<Gap | undefined> {
+    const { db, clock, plans } = this.#deps
+    const fromMs = afterId === null ? until.ms : from.ms
+    const { newest } = await this.#horizon.read()
+    if (!isOurs || until.transaction > newest.transaction)
+      return { reason: 'unknown', fromMs: null }
+    const organisation = await findOrganisation(db, principal.organisationId)
+    if (organisation === undefined) return { reason: 'unknown', fromMs: null }
+    const { retentionDays } = entitlementsOf(plans, organisation.plan, organisation.overrides)
+    const isGone = fromMs < clock.now() - retentionDays * DAY_MS
+    return isGone ? { reason: 'expired', fromMs } : undefined
+  }
+
+  #tailOf(projectId: string): Tail {
+    const known = this.#tails.get(projectId)
+    if (known !== undefined) return known
+    const tail = new Tail({ ...this.#deps, horizon: this.#horizon, turns: this.#turns }, projectId)
+    this.#tails.set(projectId, tail)
+    return tail
+  }
+
+  #add(stream: LiveStream, { principal, projectId }: StreamRequest): void {
+    const keyId = decodeId('key', principal.actor.replace('key:', ''))
+    assert(keyId !== undefined, 'Only the streams of API keys are watched')
+    this.#open.set(stream, {
+      actor: principal.actor,
+      organisationId: principal.organisationId,
+      grant: { keyId, projectId },
+      permissions: JSON.stringify(principal.permissions),
+    })
+    this.#grants ??= setInterval(() => void this.#checkGrants(), GRANTS_MS).unref()
+    stream.outlet.on('close', () => this.#remove(stream, projectId))
+  }
+
+  #remove(stream: LiveStream, projectId: string): void {
+    this.#open.delete(stream)
+    const tail = this.#tails.get(projectId)
+    if (tail?.isUnused === true && !this.#isShown(projectId)) {
+      tail[Symbol.dispose]()
+      this.#tails.delete(projectId)
+    }
+    if (this.#open.size > 0) return
+    clearInterval(this.#grants)
+    this.#grants = undefined
+  }
+
+  #isShown(projectId: string): boolean {
+    return [...this.#open.values()].some(({ grant }) => grant.projectId === projectId)
+  }
+
+  async #checkGrants(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    const { db, clock, log } = this.#deps
+    try {
+      const open = [...this.#open]
+      const live = await liveGrants(db, distinct(open.map(([, { grant }]) => grant)), clock.now())
+      for (const [stream, { grant, permissions }] of open) {
+        const now = live.get(nameOf(grant))
+        const isSame =
+          now !== undefined && JSON.stringify(now && Permissions.parse(now)) === permissions
+        if (!isSame) stream.end()
+      }
+    } catch (err) {
+      // Without the database nothing comes either: the streams stay until it can be asked.
+      log.warn({ err }, 'Cannot check the API keys of event streams')
+    } finally {
+      this.#isChecking = false
+    }
+  }
+}
+
+function nameOf({ keyId, projectId }: StreamGrant): string {
+  return `${keyId}/${projectId}`
+}
+
+function distinct(grants: readonly StreamGrant[]): StreamGrant[] {
+  return [...new Map(grants.map((grant) => [nameOf(grant), grant])).values()]
+}
+
+function count(
+  { registry }: LiveStreamsDeps,
+  name: string,
+  help: string,
+  read: () => number,
+): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
+  gauge.set(0)
+}

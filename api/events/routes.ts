@@ -1,0 +1,183 @@
+import { z } from 'zod'
+
+import { deliveriesOfEvent } from '../../core/db/deliveries/deliveries.ts'
+import { findEvent, hasAnyEvent } from '../../core/db/events/events.ts'
+import { firstIdAt } from '../../core/ids.ts'
+import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
+import { Delivery, viewDelivery } from '../deliveries/shape.ts'
+import { readCursor, writeCursor } from '../http/cursor.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { Cursor, From, IdInput, Limit, NoMembers, SortDir, Timestamp, To } from '../http/fields.ts'
+import { route } from '../http/route.ts'
+import { findPage } from './page.ts'
+import { replayEvent } from './replay.ts'
+import type { EventPage } from './settling.ts'
+import { Event, EventStatus, EventSummary, viewEvent, viewEventSummary } from './shape.ts'
+import { Timeline } from './timeline-shape.ts'
+import { SHOWN_DELIVERIES, timelineOf } from './timeline.ts'
+
+const tag = 'Events'
+const read = { resource: 'events', level: 'read' } as const
+const noQuery = z.strictObject({})
+
+const EventQuery = z.strictObject({
+  sourceId: IdInput('src').optional().describe('Those of this source.'),
+  status: EventStatus.optional().describe('Those in this status.'),
+  from: From,
+  to: To,
+  limit: Limit,
+  cursor: Cursor,
+  search: z
+    .string()
+    .min(1)
+    .max(SEARCH_LENGTH_MAX)
+    .optional()
+    .describe('Those whose id, type, idempotency key or body holds this text, in any case.'),
+  sortBy: z.enum(['createdAt']).default('createdAt').describe('The time to sort by.'),
+  sortDir: SortDir,
+})
+
+const EventList = z
+  .object({
+    data: z.array(EventSummary).describe('The events of this page.'),
+    nextCursor: z.string().nullable().describe('The cursor of the next page; null on the last.'),
+    truncated: z
+      .boolean()
+      .optional()
+      .describe('With `search`: time was up before all events were looked at.'),
+    searchedThrough: Timestamp.optional().describe('With `search`: how far it has looked.'),
+  })
+  .meta({ id: 'EventList', description: 'A page of events.' })
+
+const EventPresence = z
+  .object({ hasAny: z.boolean().describe('The project has stored an event.') })
+  .meta({ id: 'EventPresence', description: 'Whether there has been an event.' })
+
+const Replay = z
+  .object({ deliveries: z.array(Delivery).describe('The deliveries that were made; maybe none.') })
+  .meta({ id: 'Replay', description: 'What a replay made.' })
+
+export const EVENT_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/events',
+    operationId: 'listEvents',
+    tag,
+    summary: 'List events',
+    description:
+      '`search` looks at the id, the event type, the idempotency key and the body, whose JSON and form escapes are read as their characters, for about a second: `truncated` says that there is more to look at behind `searchedThrough`, and `nextCursor` goes on from there.',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: EventQuery,
+    body: null,
+    responses: { 200: EventList },
+    errors: [],
+    async handle({ deps, principal, project, query }) {
+      const { cursor, limit, from, to, ...filters } = query
+      const binding = { kind: 'events', projectId: project(), from, to, ...filters }
+      const page = await findPage(
+        { ...deps, organisationId: principal.organisationId },
+        query.search,
+        {
+          projectId: project(),
+          sourceId: query.sourceId,
+          status: query.status,
+          fromId: from === undefined ? undefined : firstIdAt(from),
+          // `to` is included, down to its last millisecond.
+          untilId: to === undefined ? undefined : firstIdAt(to + 1),
+          sortDir: query.sortDir,
+          afterId: readCursor(binding, cursor)?.id,
+          limit,
+        },
+      )
+      return { status: 200, body: viewPage(page, (id) => writeCursor(binding, { value: '', id })) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/has-any',
+    operationId: 'hasAnyEvent',
+    tag,
+    summary: 'Tell whether the project has ever stored an event',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: noQuery,
+    body: null,
+    responses: { 200: EventPresence },
+    errors: [],
+    async handle({ deps, project }) {
+      return { status: 200, body: { hasAny: await hasAnyEvent(deps.lists, project()) } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/:id',
+    operationId: 'getEvent',
+    tag,
+    summary: 'Read an event with its newest deliveries',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'evt' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Event },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
+      const deliveries = await deliveriesOfEvent(deps.lists, event, SHOWN_DELIVERIES)
+      return { status: 200, body: viewEvent(event, deliveries.map(viewDelivery)) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/:id/timeline',
+    operationId: 'getEventTimeline',
+    tag,
+    summary: 'Read what became of an event, with every attempt',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'evt' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Timeline },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
+      return { status: 200, body: await timelineOf(deps, event) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/events/:id/replay',
+    operationId: 'replayEvent',
+    tag,
+    summary: 'Send an event again',
+    description:
+      'Makes new deliveries through the connections that are active now and whose filters let it pass; they count against the quota.',
+    permission: { resource: 'events', level: 'write' },
+    scope: 'reach',
+    params: { id: 'evt' },
+    query: noQuery,
+    body: NoMembers,
+    responses: { 202: Replay },
+    errors: ['QUOTA_EXCEEDED'],
+    async handle({ deps, principal, reach, params }) {
+      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
+      const deliveries = await replayEvent(deps, principal, event)
+      return { status: 202, body: { deliveries: deliveries.map(viewDelivery) } }
+    },
+  }),
+]
+
+function viewPage(page: EventPage, cursor: (id: string) => string): z.input<typeof EventList> {
+  return {
+    data: page.events.map(viewEventSummary),
+    nextCursor: page.nextId === undefined ? null : cursor(page.nextId),
+    ...(page.search && {
+      truncated: page.search.isTruncated,
+      searchedThrough: page.search.searchedThrough,
+    }),
+  }
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+
+import { timestamp } from '../../core/clock.ts'
+import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events/events.ts'
+import { encodeId, timeOfId } from '../../core/ids.ts'
+import { storedRequest } from '../../core/match/matchable.ts'
+import { asText, Pairs } from '../deliveries/attempt-shape.ts'
+import { Delivery } from '../deliveries/shape.ts'
+import { Id, Timestamp } from '../http/fields.ts'
+import { RejectionReason } from '../sources/rejection.ts'
+
+/** (spec: Event status; the last two are no longer written) */
+const EVENT_STATUSES = [
+  'received',
+  'filtered',
+  'unmatched',
+  'rejected',
+  'duplicate',
+  'pending',
+] as const
+
+export const EventStatus = z.enum(EVENT_STATUSES).meta({
+  id: 'EventStatus',
+  description:
+    '`received`: a connection took it. `filtered`: the filters of all connections excluded it. `unmatched`: no connection was there. `rejected`: it was not verified. `duplicate` and `pending` are not written any more.',
+})
+
+export const EventSummary = z
+  .object({
+    id: Id('evt').describe('The id of the event.'),
+    sourceId: Id('src').describe('The source that it came to.'),
+    projectId: Id('prj').describe('The project that it is in.'),
+    status: EventStatus,
+    eventType: z
+      .string()
+      .nullable()
+      .describe('What the source’s `eventTypeField` selects, or null.'),
+    idempotencyKey: z
+      .string()
+      .optional()
+      .describe('The values that the source’s `idempotencyKeys` selected; absent without them.'),
+    rejectionReason: RejectionReason.optional(),
+    verifiedWith: z.string().describe('The preset or the type of the verifier at that time.'),
+    method: z.string().describe('The method of the request.'),
+    path: z.string().describe('The path of the request below the ingest URL.'),
+    contentType: z.string().nullable().describe('Its `content-type`; null without one.'),
+    sizeBytes: z.int().describe('The size of its body.'),
+    isBinary: z.boolean().describe('Its body is no UTF-8 text.'),
+    remoteIp: z.string().describe('The address that it came from.'),
+    createdAt: Timestamp.describe('When it came.'),
+  })
+  .meta({ id: 'EventSummary', description: 'An event as lists show it, without its content.' })
+
+export const Event = EventSummary.extend({
+  headers: Pairs.describe('Its headers as they came, with secrets masked.'),
+  query: Pairs.describe('Its query parameters as they came, with secrets masked.'),
+  payload: z
+    .unknown()
+    .describe('Its body, parsed: JSON, with its numbers as they were sent, or a form; else null.'),
+  raw: z.string().describe('Its body as text.'),
+  rawBase64: z.string().describe('Its body byte for byte, in base64.'),
+  deliveries: z.array(Delivery).describe('Its newest deliveries, at most 100.'),
+}).meta({ id: 'Event', description: 'A webhook as it came in, with its newest deliveries.' })
+
+export function viewEventSummary(row: SummaryRow): z.output<typeof EventSummary> {
+  return EventSummary.parse({
+    id: encodeId('evt', row.id),
+    sourceId: encodeId('src', row.sourceId),
+    projectId: encodeId('prj', row.projectId),
+    status: row.status,
+    eventType: row.eventType,
+    ...(row.idempotencyKey !== null && { idempotencyKey: row.idempotencyKey }),
+    ...(row.rejectionReason !== null && { rejectionReason: row.rejectionReason }),
+    verifiedWith: row.verifiedWith,
+    method: row.method,
+    path: row.path,
+    contentType: row.contentType,
+    sizeBytes: row.sizeBytes,
+    isBinary: row.isBinary,
+    remoteIp: row.remoteIp,
+    createdAt: timestamp(timeOfId(row.id)),
+  })
+}
+
+export function viewEvent(
+  row: Row,
+  deliveries: z.output<typeof Delivery>[],
+): z.output<typeof Event> {
+  const headers = Pairs.parse(JSON.parse(row.headers))
+  const request = storedRequest({ ...row, headers })
+  return {
+    ...viewEventSummary(row),
+    headers: asText(headers),
+    query: request.query.map(([name, value]) => [name, value]),
+    payload: request.payload(),
+    raw: row.raw.toString('utf8'),
+    rawBase64: row.raw.toString('base64'),
+    deliveries,
+  }
+}

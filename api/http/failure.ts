@@ -1,0 +1,139 @@
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+
+import { isDatabaseAway } from '../../core/db/failures.ts'
+import { Refusal, refuse, STATUS, type FieldFault } from '../../core/errors.ts'
+import { encodeId, type Prefix } from '../../core/ids.ts'
+import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../../core/limits.ts'
+import { KeysBusy } from '../../core/verify/keys.ts'
+import { rateHeaders, TooManyRequests } from '../auth/rate-limit.ts'
+import type { Deps } from '../deps.ts'
+import { KIND_OF } from './fields.ts'
+import type { Answer } from './route.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A route that needs no key: its answers say nothing of a key's window. */
+    isPublic?: boolean
+  }
+}
+
+/** A client may try again as soon as PostgreSQL or a worker has had time to restart. */
+const RETRY_AFTER_SECONDS = 2
+
+/** All faults of a request, each at its longest. */
+const MESSAGE_LENGTH_MAX = FAULTS_MAX * (2 * FAULT_LENGTH_MAX + 4)
+
+/** A part of the installation that the answer needs does not answer: the same request may pass a moment later. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+}
+
+/** The only voice of the API's failures: every thrown thing leaves through here in one envelope. (spec: Envelopes) */
+export async function sendFailure(
+  { log, requestsPerMinute }: Pick<Deps, 'log' | 'requestsPerMinute'>,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  void reply.header('x-request-id', request.id)
+  if (needsKey(request) && !reply.hasHeader('x-ratelimit-limit')) {
+    // No key was found to count: what one that has not asked yet may do.
+    const resetSeconds = API_WINDOW_SECONDS
+    void reply.headers(
+      rateHeaders({ limit: requestsPerMinute, left: requestsPerMinute, resetSeconds }),
+    )
+  }
+  if (error instanceof TooManyRequests) {
+    void reply.header('retry-after', error.retryAfterSeconds)
+    return await reply.code(429).send({ status: 429, message: error.message })
+  }
+  const refused = answerOf(error)
+  if (refused !== undefined) return await reply.code(refused.status).send(refused.body)
+  const isUnavailable = error instanceof Unavailable || error instanceof KeysBusy
+  const isAway = isUnavailable || isDatabaseAway(error)
+  log.error({ err: error, requestId: request.id, url: request.url }, 'Cannot answer a request')
+  if (isAway) void reply.header('retry-after', RETRY_AFTER_SECONDS)
+  const status = isAway ? 503 : 500
+  const away = isUnavailable ? error.message : 'Database is not available'
+  const message = isAway ? away : 'Internal error'
+  return await reply.code(status).send({ status, message, data: { requestId: request.id } })
+}
+
+function needsKey({ url, routeOptions }: FastifyRequest): boolean {
+  const config: FastifyContextConfig | undefined = routeOptions.config
+  return url.startsWith('/v1/') && config?.isPublic !== true
+}
+
+/** What a refusal answers; undefined for what is not the client's fault. */
+export function answerOf(error: unknown): Answer | undefined {
+  const refusal = asRefusal(error)
+  if (refusal === undefined) return undefined
+  const { code, data } = refusal
+  const message = shortened(refusal.message, MESSAGE_LENGTH_MAX)
+  const status = STATUS[code]
+  return { status, body: { code, status, message, ...(data && { data }) } }
+}
+
+/** The first faults of one part of a request, each with the path of its member. */
+export function faultsOf(part: 'query' | 'body', error: z.ZodError): FieldFault[] {
+  const faults: FieldFault[] = []
+  for (const issue of error.issues) {
+    faults.push(...faultsOfIssue(part, issue))
+    if (faults.length >= FAULTS_MAX) break
+  }
+  return faults.slice(0, FAULTS_MAX)
+}
+
+/** A client needs the first few, and not the whole of a name or value that it sent. */
+export function badRequest(faults: readonly FieldFault[]): Refusal {
+  const fields = faults.slice(0, FAULTS_MAX).map(({ path, message }) => ({
+    path: shortened(path, FAULT_LENGTH_MAX),
+    message: shortened(message, FAULT_LENGTH_MAX),
+  }))
+  const texts = fields.map(({ path, message }) => `${path}: ${message}`)
+  return new Refusal('BAD_REQUEST', texts.join('; '), { fields })
+}
+
+/** Absent and foreign are one answer. (spec: NOT_FOUND) */
+export function refuseMissing(prefix: Prefix, id: string): never {
+  refuse('NOT_FOUND', `Cannot find ${KIND_OF[prefix]} "${encodeId(prefix, id)}"`)
+}
+
+/** The ways a request is the client's fault: ours, and Fastify's own parser and router. */
+function asRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) {
+    const { data } = error
+    return data !== undefined && 'fields' in data ? badRequest(data.fields) : error
+  }
+  if (!(error instanceof Error) || !('statusCode' in error)) return undefined
+  if (typeof error.statusCode !== 'number' || error.statusCode >= 500) return undefined
+  const path = 'code' in error && String(error.code).startsWith('FST_ERR_CTP') ? 'body' : 'path'
+  return badRequest([{ path, message: error.message }])
+}
+
+function faultsOfIssue(part: string, issue: z.core.$ZodIssue): FieldFault[] {
+  const path = [part, ...issue.path.map(String)].join('.')
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys
+      .slice(0, FAULTS_MAX)
+      .map((key) => ({ path: `${path}.${key}`, message: 'Unknown member' }))
+  }
+  if (issue.code === 'invalid_union') {
+    // The alternative that came furthest is the one that was meant.
+    const [closest] = issue.errors.toSorted((a, b) => deepest(b) - deepest(a))
+    const nested = closest
+      ?.slice(0, FAULTS_MAX)
+      .flatMap((inner) => faultsOfIssue(part, { ...inner, path: [...issue.path, ...inner.path] }))
+    if (nested !== undefined && nested.length > 0) return nested
+  }
+  return [{ path, message: issue.message }]
+}
+
+function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
+}
+
+function deepest(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce((depth, issue) => Math.max(depth, issue.path.length), 0)
+}

@@ -1,0 +1,209 @@
+import { z } from 'zod'
+
+import {
+  DeliverySelection,
+  EventSelection,
+  OPERATION_KINDS,
+  OPERATION_STATUSES,
+  type Selected,
+} from '../../core/actions/operation.ts'
+import { timestamp } from '../../core/clock.ts'
+import type { Operation as Row } from '../../core/db/operations/operations.ts'
+import { encodeId, timeOfId } from '../../core/ids.ts'
+import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
+import { DeliveryStatus, ErrorCode, moment } from '../deliveries/shape.ts'
+import { EventStatus } from '../events/shape.ts'
+import { From, Id, IdInput, Timestamp, To } from '../http/fields.ts'
+
+/** Nobody retries everything by accident. What has other faults is not called empty. */
+const NOT_EMPTY = {
+  message: 'Expected at least one member: nothing is done to everything',
+  when: ({ issues }: { issues: readonly unknown[] }) => issues.length === 0,
+}
+
+const ResponseStatus = z
+  .union([
+    z.int().min(100).max(599),
+    z.string().regex(/^[1-5]xx$/, 'Expected a status as 503 or a class as 5xx'),
+  ])
+  .meta({
+    id: 'ResponseStatus',
+    description: 'A status such as 503 or a class such as `5xx`.',
+    examples: ['5xx'],
+  })
+
+/** The filters of `GET /v1/deliveries`. */
+const DeliveryFilter = z
+  .strictObject({
+    status: DeliveryStatus.optional(),
+    eventId: IdInput('evt').optional().describe('Those of this event.'),
+    connectionId: IdInput('con').optional().describe('Those of this connection.'),
+    destinationId: IdInput('dst').optional().describe('Those to this destination.'),
+    sourceId: IdInput('src').optional().describe('Those of the events of this source.'),
+    errorCode: ErrorCode.optional(),
+    responseStatus: ResponseStatus.optional(),
+    from: From,
+    to: To,
+  })
+  .refine((filter) => Object.keys(filter).length > 0, NOT_EMPTY)
+  .meta({
+    id: 'OperationDeliveryFilter',
+    description: 'Which deliveries, as in their list. At least one member is given.',
+    minProperties: 1,
+  })
+
+/** The filters of `GET /v1/events`. */
+const EventFilter = z
+  .strictObject({
+    sourceId: IdInput('src').optional().describe('Those of this source.'),
+    status: EventStatus.optional(),
+    search: z
+      .string()
+      .min(1)
+      .max(SEARCH_LENGTH_MAX)
+      .optional()
+      .describe('Those that hold this text.'),
+    from: From,
+    to: To,
+  })
+  .refine((filter) => Object.keys(filter).length > 0, NOT_EMPTY)
+  .meta({
+    id: 'OperationEventFilter',
+    description: 'Which events, as in their list. At least one member is given.',
+    minProperties: 1,
+  })
+
+export const NewOperation = z
+  .discriminatedUnion('kind', [
+    z
+      .strictObject({
+        kind: z.literal('retry').describe('Attempts deliveries now.'),
+        filter: DeliveryFilter,
+      })
+      .meta({ id: 'RetryOperationCreate', description: 'Deliveries to attempt now.' }),
+    z
+      .strictObject({
+        kind: z.literal('replay').describe('Sends events again.'),
+        filter: EventFilter,
+      })
+      .meta({ id: 'ReplayOperationCreate', description: 'Events to send again.' }),
+    z
+      .strictObject({
+        kind: z.literal('cancel').describe('Cancels deliveries that wait.'),
+        filter: DeliveryFilter,
+      })
+      .meta({ id: 'CancelOperationCreate', description: 'Waiting deliveries to cancel.' }),
+  ])
+  .meta({ id: 'OperationCreate', description: 'What to do, and to which.' })
+
+const Kind = z
+  .enum(OPERATION_KINDS)
+  .meta({ id: 'OperationKind', description: 'What an operation does.' })
+const Status = z
+  .enum(OPERATION_STATUSES)
+  .meta({ id: 'OperationStatus', description: 'Where an operation stands.' })
+const matched = z
+  .int()
+  .meta({ description: 'How many it is about; at least so many if truncated.' })
+const truncated = z.boolean().meta({ description: 'There are more than were counted.' })
+
+export const OperationPlan = z
+  .object({ kind: Kind, matched, truncated })
+  .meta({ id: 'OperationPlan', description: 'What an operation would be about.' })
+
+const ShownFilter = z
+  .object({
+    status: z.string().optional().describe('The status of the deliveries or events.'),
+    eventId: Id('evt').optional().describe('The event of the deliveries.'),
+    connectionId: Id('con').optional().describe('The connection of the deliveries.'),
+    destinationId: Id('dst').optional().describe('The destination of the deliveries.'),
+    sourceId: Id('src').optional().describe('The source of the deliveries or events.'),
+    errorCode: z.string().optional().describe('The error code of the deliveries.'),
+    responseStatus: ResponseStatus.optional(),
+    search: z.string().optional().describe('The text that the events hold.'),
+    from: Timestamp.optional().describe('The earliest time of creation, included.'),
+    to: Timestamp.optional().describe('The latest time of creation, included.'),
+  })
+  .meta({
+    id: 'OperationFilter',
+    description: 'The filter as it was given; `to` is when the operation was made, or earlier.',
+  })
+
+export const Operation = z
+  .object({
+    id: Id('opr').describe('The id of the operation.'),
+    projectId: Id('prj').describe('The project that it is in.'),
+    kind: Kind,
+    status: Status,
+    filter: ShownFilter,
+    matched,
+    truncated,
+    processed: z.int().meta({ description: 'How many it has come to, failed ones included.' }),
+    failed: z.int().meta({ description: 'Of those processed: what could not be done.' }),
+    failures: z
+      .record(z.string(), z.int())
+      .meta({ description: 'The failed ones, counted by why they failed.' }),
+    createdAt: Timestamp.describe('When it was made.'),
+    finishedAt: Timestamp.nullable().describe('When it ended; null before.'),
+  })
+  .meta({ id: 'Operation', description: 'One action on many deliveries or events.' })
+
+/** `to` ends no later than now, so that what an operation makes is never part of it. */
+export function selectedOfBody(wish: z.output<typeof NewOperation>, nowMs: number): Selected {
+  const { from, to } = wish.filter
+  const bounds = {
+    ...(from !== undefined && { fromMs: from }),
+    toMs: Math.min(to ?? nowMs, nowMs),
+  }
+  if (wish.kind === 'replay') {
+    const { from: _from, to: _to, ...members } = wish.filter
+    return { kind: wish.kind, selection: EventSelection.parse({ ...members, ...bounds }) }
+  }
+  const { from: _from, to: _to, responseStatus, ...members } = wish.filter
+  const response = {
+    ...(typeof responseStatus === 'string' && { responseClass: Number(responseStatus[0]) }),
+    ...(typeof responseStatus === 'number' && { responseStatus }),
+  }
+  const given = { ...members, ...response, ...bounds }
+  return { kind: wish.kind, selection: DeliverySelection.parse(given) }
+}
+
+export function viewOperation(row: Row): z.output<typeof Operation> {
+  return Operation.parse({
+    id: encodeId('opr', row.id),
+    projectId: encodeId('prj', row.projectId),
+    kind: row.kind,
+    status: row.status,
+    filter: viewFilter(row.selection),
+    matched: row.matched,
+    truncated: row.isTruncated,
+    processed: row.processed,
+    failed: Object.values(row.failures).reduce((sum, count) => sum + count, 0),
+    failures: row.failures,
+    createdAt: timestamp(timeOfId(row.id)),
+    finishedAt: moment(row.finishedAt),
+  })
+}
+
+/** The members of a filter that are ids, by what they name. */
+const PREFIX = {
+  eventId: 'evt',
+  connectionId: 'con',
+  destinationId: 'dst',
+  sourceId: 'src',
+} as const
+
+function viewFilter(selection: Record<string, unknown>): Record<string, unknown> {
+  const { fromMs, toMs, responseClass, ...rest } = selection
+  const ids = Object.entries(PREFIX).flatMap(([member, prefix]) => {
+    const id = rest[member]
+    return typeof id === 'string' ? [[member, encodeId(prefix, id)] as const] : []
+  })
+  return {
+    ...rest,
+    ...Object.fromEntries(ids),
+    ...(typeof responseClass === 'number' && { responseStatus: `${responseClass}xx` }),
+    ...(typeof fromMs === 'number' && { from: timestamp(fromMs) }),
+    ...(typeof toMs === 'number' && { to: timestamp(toMs) }),
+  }
+}

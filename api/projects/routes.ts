@@ -1,0 +1,221 @@
+import { z } from 'zod'
+
+import {
+  deleteProject,
+  findProject,
+  insertProject,
+  listProjects,
+  lockProject,
+  PROJECT_NAME_TAKEN,
+  projectContents,
+  updateProject,
+} from '../../core/db/configuration/projects.ts'
+import { refuse } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
+import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
+import { demand, type Principal } from '../auth/principal.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { Cascade } from '../http/fields.ts'
+import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
+import { route, type Call } from '../http/route.ts'
+import { audit, transact } from '../writes/transact.ts'
+import { Project, ProjectCreate, ProjectUpdate, viewProject } from './shape.ts'
+
+const tag = 'Projects'
+
+/** A project is not inside a project: lists and creates need none, so that there is no FORBIDDEN here. */
+export const PROJECT_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/projects',
+    operationId: 'listProjects',
+    tag,
+    summary: 'List the projects that the key reaches',
+    permission: { resource: 'projects', level: 'read' },
+    scope: 'reach',
+    params: {},
+    query: ListQuery,
+    body: null,
+    responses: { 200: listOf(Project, 'ProjectList') },
+    errors: [],
+    async handle({ deps, reach, query }) {
+      const list = readPage(query, 'projects', reach.projectId ?? reach.organisationId)
+      const rows = await listProjects(deps.db, reach, list.page)
+      return { status: 200, body: toList(rows, list, viewProject) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/projects',
+    operationId: 'createProject',
+    tag,
+    summary: 'Create a project',
+    description: 'A key that is bound to one project cannot create others.',
+    permission: { resource: 'projects', level: 'write' },
+    scope: 'reach',
+    params: {},
+    query: z.strictObject({}),
+    body: ProjectCreate,
+    responses: { 201: Project },
+    errors: ['CONFLICT'],
+    async handle({ deps, principal, body }) {
+      refuseBound(principal)
+      const now = new Date(deps.clock.now())
+      const project = {
+        id: newId(now.getTime()),
+        organisationId: principal.organisationId,
+        name: body.name,
+        isDefault: false,
+        metadata: body.metadata ?? {},
+        createdAt: now,
+        updatedAt: now,
+      }
+      const taken = { constraint: PROJECT_NAME_TAKEN, name: body.name }
+      await transact(deps, taken, async (tx) => {
+        await insertProject(tx, project)
+        await audit(tx, deps, {
+          principal,
+          projectId: project.id,
+          kind: 'project',
+          verb: 'create',
+          id: project.id,
+          changes: { name: project.name, metadata: project.metadata },
+        })
+      })
+      return { status: 201, body: viewProject(project) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/projects/:id',
+    operationId: 'getProject',
+    tag,
+    summary: 'Read a project',
+    permission: { resource: 'projects', level: 'read' },
+    scope: 'reach',
+    params: { id: 'prj' },
+    query: z.strictObject({}),
+    body: null,
+    responses: { 200: Project },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const project = await findProject(deps.db, reach, params.id)
+      return { status: 200, body: viewProject(project ?? refuseMissing('prj', params.id)) }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/projects/:id',
+    operationId: 'updateProject',
+    tag,
+    summary: 'Change a project',
+    permission: { resource: 'projects', level: 'write' },
+    scope: 'reach',
+    params: { id: 'prj' },
+    query: z.strictObject({}),
+    body: ProjectUpdate,
+    responses: { 200: Project },
+    errors: ['CONFLICT'],
+    async handle({ deps, principal, reach, params, body: { data } }) {
+      const taken = { constraint: PROJECT_NAME_TAKEN, name: data.name }
+      const project = await transact(deps, taken, async (tx) => {
+        await lockProject(tx, params.id)
+        const found = (await findProject(tx, reach, params.id)) ?? refuseMissing('prj', params.id)
+        const changed = {
+          ...found,
+          name: data.name ?? found.name,
+          metadata: data.metadata === undefined ? found.metadata : (data.metadata ?? {}),
+          updatedAt: new Date(deps.clock.now()),
+        }
+        await updateProject(tx, changed)
+        await audit(tx, deps, {
+          principal,
+          projectId: found.id,
+          kind: 'project',
+          verb: 'update',
+          id: found.id,
+          changes: data,
+        })
+        return changed
+      })
+      return { status: 200, body: viewProject(project) }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/projects/:id',
+    operationId: 'deleteProject',
+    tag,
+    summary: 'Delete a project',
+    description:
+      'The default project stays. One that holds sources, destinations or connections needs `cascade=true`, and a key that may delete those.',
+    permission: { resource: 'projects', level: 'write', isExplicit: true },
+    scope: 'reach',
+    params: { id: 'prj' },
+    query: z.strictObject({ cascade: Cascade }),
+    body: null,
+    responses: { 204: null },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const changes = await removeProject(call)
+      const deleted = changes.filter(({ kind }) => kind === 'destination')
+      await withdrawDeleted(
+        call.deps,
+        deleted.map(({ id }) => id),
+      )
+      await announceChanges(call.deps, changes)
+      return { status: 204 }
+    },
+  }),
+]
+
+/** (spec: Authentication 2) */
+export function refuseBound({ isBound }: Principal): void {
+  if (isBound) {
+    refuse(
+      'INSUFFICIENT_API_KEY_PERMISSIONS',
+      'Cannot create a project with an API key that is bound to one project',
+    )
+  }
+}
+
+async function removeProject({
+  deps,
+  principal,
+  reach,
+  params,
+  query,
+}: Call<{ id: string }, { cascade: boolean }>): Promise<ConfigChange[]> {
+  return await deps.db.transaction().execute(async (tx) => {
+    await lockProject(tx, params.id)
+    const project = (await findProject(tx, reach, params.id)) ?? refuseMissing('prj', params.id)
+    if (project.isDefault) refuse('CONFLICT', 'Cannot delete project: it is the default project')
+    const { sourceIds, destinationIds, connections } = await projectContents(tx, project.id)
+    const isUsed = sourceIds.length + destinationIds.length + connections > 0
+    if (isUsed && !query.cascade) {
+      refuse(
+        'CONFLICT',
+        'Cannot delete project: it is not empty (cascade=true deletes what it holds)',
+      )
+    }
+    if (isUsed) {
+      for (const resource of ['sources', 'destinations', 'connections'] as const) {
+        demand(principal, { resource, level: 'write', isExplicit: true })
+      }
+    }
+    await deleteProject(tx, project.id)
+    await audit(tx, deps, {
+      principal,
+      projectId: project.id,
+      kind: 'project',
+      verb: 'delete',
+      id: project.id,
+      changes: { name: project.name, cascade: query.cascade },
+    })
+    return [
+      ...sourceIds.map((id) => ({ kind: 'source' as const, id })),
+      ...destinationIds.map((id) => ({ kind: 'destination' as const, id })),
+    ]
+  })
+}

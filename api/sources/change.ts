@@ -1,0 +1,200 @@
+import { z } from 'zod'
+
+import type { Source } from '../../core/db/configuration/sources.ts'
+import { refuseField } from '../../core/errors.ts'
+import { newMaskId } from '../../core/keys/mask-id.ts'
+import { PAYLOAD_KB_DEFAULT } from '../../core/limits.ts'
+import { compileSelector } from '../../core/match/selector.ts'
+import type { Keyring } from '../../core/secrets/sealed.ts'
+import {
+  openSourceSecrets,
+  sealSourceSecrets,
+  type SourceSecrets,
+} from '../../core/secrets/source-secrets.ts'
+import { VerifierConfig } from '../../core/verify/config.ts'
+import { sameBytes, sha256 } from '../../core/verify/encoding.ts'
+import { faultsOf } from '../../core/verify/faults.ts'
+import { presetOf } from '../../core/verify/presets.ts'
+import { splitSecrets, type VerifierSecrets } from '../../core/verify/secrets.ts'
+import { badRequest } from '../http/failure.ts'
+import { textTypeFault } from './media-type.ts'
+import type { SourceChanges } from './shape.ts'
+
+/** The end of a shorter secret would be too much of it. */
+const HINTED_LENGTH_MIN = 12
+
+/** A source before anything is said of it but what names it. */
+export function newSource(
+  given: Pick<Source, 'id' | 'organisationId' | 'projectId' | 'name' | 'kind'>,
+  verifier: VerifierConfig | null | undefined,
+  now: Date,
+): Source {
+  const preset = verifier ? presetOf(verifier) : undefined
+  return {
+    ...given,
+    maskId: newMaskId(),
+    isEnabled: true,
+    verifier: { type: 'none' },
+    secrets: null,
+    secretHint: null,
+    previousSecretExpiresAt: null,
+    rotationId: null,
+    // A key that is wrong loses events, a type that is wrong does not: the preset's keys are suggestions only.
+    eventTypeField: preset?.eventTypeField ?? null,
+    idempotencyKeys: [],
+    // What a provider sends with and wants to hear is part of its preset.
+    allowedMethods: [...(preset?.allowedMethods ?? ['POST'])],
+    maxPayloadSizeKb: PAYLOAD_KB_DEFAULT,
+    ingestResponse: { ...(preset?.ingestResponse ?? { kind: 'default' }) },
+    handshake: null,
+    rateLimit: 0,
+    metadata: {},
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** The source with its changes; null puts a member back to its default. `part` begins the paths of faults. */
+export function changeSource<S extends Source>(
+  keyring: Keyring,
+  before: S,
+  changes: SourceChanges,
+  { part, now }: { part: string; now: Date },
+): S {
+  if (before.kind === 'email' && (changes.verifier?.type ?? 'none') !== 'none') {
+    refuseField(`${part}.verifier`, 'Email is not signed: a source of kind "email" has no verifier')
+  }
+  refuseAnswer(changes, part)
+  const verified = changedVerifier(keyring, before, changes, part)
+  return {
+    ...before,
+    ...verified,
+    name: changes.name ?? before.name,
+    isEnabled: pick(changes.isEnabled, before.isEnabled, true),
+    eventTypeField: pick(changes.eventTypeField, before.eventTypeField, null),
+    idempotencyKeys: changedKeys(before, changes, { verifier: verified.verifier, part }),
+    allowedMethods: [...new Set(pick(changes.allowedMethods, before.allowedMethods, ['POST']))],
+    maxPayloadSizeKb: pick(changes.maxPayloadSizeKb, before.maxPayloadSizeKb, PAYLOAD_KB_DEFAULT),
+    ingestResponse: pick(changes.ingestResponse, before.ingestResponse, { kind: 'default' }),
+    metadata: pick(changes.metadata, before.metadata, {}),
+    updatedAt: now,
+  }
+}
+
+/** What the audit keeps of a change: secrets are left out. */
+export function shownChanges(changes: SourceChanges): Record<string, unknown> {
+  const { verifier, handshake, ...rest } = changes
+  return {
+    ...rest,
+    ...(verifier !== undefined && {
+      verifier: verifier === null ? null : splitSecrets(verifier).config,
+    }),
+    ...(handshake !== undefined && { handshake: handshake === null ? null : {} }),
+  }
+}
+
+/** An answer that cannot be sent as its type says. */
+function refuseAnswer({ ingestResponse }: SourceChanges, part: string): void {
+  if (ingestResponse?.kind !== 'static' || ingestResponse.contentType === undefined) return
+  const fault = textTypeFault(ingestResponse.contentType)
+  if (fault !== undefined) refuseField(`${part}.ingestResponse.contentType`, fault)
+}
+
+/** However they are written, two that select the same are one. */
+function refuseRepeated({ idempotencyKeys }: SourceChanges, part: string): void {
+  const seen = new Set<string>()
+  for (const [at, key] of (idempotencyKeys ?? []).entries()) {
+    const selected = JSON.stringify(compileSelector(key))
+    if (seen.has(selected))
+      refuseField(`${part}.idempotencyKeys.${at}`, 'Selects what another does')
+    seen.add(selected)
+  }
+}
+
+/** A scheme that signs a token of one use, and not the body, is safe only while each token is taken once. */
+function changedKeys(
+  before: Source,
+  changes: SourceChanges,
+  { verifier, part }: { verifier: Record<string, unknown>; part: string },
+): string[] {
+  refuseRepeated(changes, part)
+  const preset = presetOf(VerifierConfig.parse(verifier))
+  const keys = pick(changes.idempotencyKeys, before.idempotencyKeys, [])
+  if (preset?.forcesIdempotencyKeys !== true) return keys
+  const forced = [...(preset.idempotencyKeys ?? [])]
+  const isOther = changes.idempotencyKeys?.some((key) => !forced.includes(key)) ?? false
+  if (isOther) refuseField(`${part}.idempotencyKeys`, `This preset demands ${forced.join(', ')}`)
+  return forced
+}
+
+type VerifierColumns = Pick<
+  Source,
+  'verifier' | 'secrets' | 'secretHint' | 'previousSecretExpiresAt' | 'rotationId' | 'handshake'
+>
+
+/**
+ * Secrets are never shown, so a verifier that comes back without one keeps what is stored for the same preset and
+ * type. A new secret ends a rotation: the one before it no longer verifies. The stored one written again is not new.
+ */
+function changedVerifier(
+  keyring: Keyring,
+  before: Source,
+  { verifier: change, handshake }: SourceChanges,
+  part: string,
+): VerifierColumns {
+  const held = openSourceSecrets(keyring, before)
+  const stored = VerifierConfig.parse(before.verifier)
+  const { config, secrets } =
+    change === undefined
+      ? { config: stored, secrets: {} }
+      : splitSecrets(change ?? { type: 'none' })
+  const isSame = config.type === stored.type && config.preset === stored.preset
+  const kept = isSame && (!holdsSecret(secrets) || isSameSecret(secrets.current, held.current))
+  const verifyToken = handshake === undefined ? held.verifyToken : handshake?.verifyToken
+  const next: SourceSecrets = kept ? { ...held } : { ...secrets }
+  if (verifyToken === undefined) delete next.verifyToken
+  else next.verifyToken = verifyToken
+  if (change !== undefined) refuseUnusable(config, next, `${part}.verifier`)
+  const handshakeKind = presetOf(config)?.handshake
+  return {
+    verifier: z.record(z.string(), z.unknown()).parse(config),
+    secrets: sealSourceSecrets(keyring, before, next),
+    secretHint: hintOf(next.current),
+    previousSecretExpiresAt: kept ? before.previousSecretExpiresAt : null,
+    rotationId: kept ? before.rotationId : null,
+    handshake: handshakeKind === undefined ? null : { kind: handshakeKind },
+  }
+}
+
+/** Refuses what could never accept a request, each member by its path. */
+function refuseUnusable(
+  config: VerifierConfig,
+  { current, members }: SourceSecrets,
+  part: string,
+): void {
+  const faults = faultsOf(config, { current, members })
+  if (faults.length === 0) return
+  throw badRequest(
+    faults.map(({ path, message }) => ({ path: [part, ...path].join('.'), message })),
+  )
+}
+
+function holdsSecret({ current, members }: VerifierSecrets): boolean {
+  return current !== undefined || (members?.some((member) => member !== null) ?? false)
+}
+
+function isSameSecret(given: string | undefined, stored: string | undefined): boolean {
+  return given !== undefined && stored !== undefined && sameBytes(digestOf(given), digestOf(stored))
+}
+
+function digestOf(secret: string): Buffer {
+  return sha256(Buffer.from(secret))
+}
+
+export function hintOf(secret: string | undefined): string | null {
+  return secret === undefined || secret.length < HINTED_LENGTH_MIN ? null : secret.slice(-4)
+}
+
+function pick<T>(change: T | null | undefined, before: T, standard: T): T {
+  return change === undefined ? before : (change ?? standard)
+}

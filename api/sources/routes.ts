@@ -1,0 +1,230 @@
+import { z } from 'zod'
+
+import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
+import {
+  deleteSource,
+  findSource,
+  insertSource,
+  listSources,
+  SOURCE_NAME_TAKEN,
+  type ActiveSource,
+} from '../../core/db/configuration/sources.ts'
+import { doomedConnection, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
+import { refuse } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { announceChanges } from '../../core/stream/config-changes.ts'
+import { demand } from '../auth/principal.ts'
+import { Toggle } from '../connections/shape.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { Cascade } from '../http/fields.ts'
+import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
+import { route, type Call } from '../http/route.ts'
+import { endWaiting } from '../writes/cancel-waiting.ts'
+import { audit, transact } from '../writes/transact.ts'
+import { changeSource, newSource, shownChanges } from './change.ts'
+import { Source, SourceCreate, SourceUpdate, type SourceChanges } from './shape.ts'
+import { showSource, sourceViewer } from './view.ts'
+import { writeSource } from './write.ts'
+
+const tag = 'Sources'
+const read = { resource: 'sources', level: 'read' } as const
+const write = { resource: 'sources', level: 'write' } as const
+const noQuery = z.strictObject({})
+
+export const SOURCE_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/sources',
+    operationId: 'listSources',
+    tag,
+    summary: 'List the sources of a project',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: ListQuery,
+    body: null,
+    responses: { 200: listOf(Source, 'SourceList') },
+    errors: [],
+    async handle({ deps, project, query }) {
+      const list = readPage(query, 'sources', project())
+      const rows = await listSources(deps.db, project(), list.page)
+      const view = await sourceViewer(deps, rows)
+      return { status: 200, body: toList(rows, list, view) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sources',
+    operationId: 'createSource',
+    tag,
+    summary: 'Create a source',
+    description: 'Its `ingestUrl` takes webhooks as soon as this is answered.',
+    permission: write,
+    scope: 'project',
+    params: {},
+    query: noQuery,
+    body: SourceCreate,
+    responses: { 201: Source },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const row = await createSource(call)
+      return { status: 201, body: await showSource(call.deps, row) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/sources/:id',
+    operationId: 'getSource',
+    tag,
+    summary: 'Read a source',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'src' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Source },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const row = (await findSource(deps.db, reach, params.id)) ?? refuseMissing('src', params.id)
+      return { status: 200, body: await showSource(deps, row) }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/sources/:id',
+    operationId: 'updateSource',
+    tag,
+    summary: 'Change a source',
+    description:
+      'A verifier replaces the one before; without its secret it keeps the stored one if preset and type stay the same.',
+    permission: write,
+    scope: 'reach',
+    params: { id: 'src' },
+    query: noQuery,
+    body: SourceUpdate,
+    responses: { 200: Source },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const row = await change(call, call.body.data, { verb: 'update', part: 'body.data' })
+      return { status: 200, body: await showSource(call.deps, row) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sources/:id/toggle',
+    operationId: 'toggleSource',
+    tag,
+    summary: 'Switch a source on or off',
+    description: 'The ingest address of a disabled source answers 404.',
+    permission: write,
+    scope: 'reach',
+    params: { id: 'src' },
+    query: noQuery,
+    body: Toggle,
+    responses: { 200: Source },
+    errors: [],
+    async handle(call) {
+      const row = await change(call, call.body, { verb: 'toggle', part: 'body' })
+      return { status: 200, body: await showSource(call.deps, row) }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/sources/:id',
+    operationId: 'deleteSource',
+    tag,
+    summary: 'Delete a source',
+    description:
+      'Its events stay. One that connections use needs `cascade=true`, and a key that may delete those; what waits for them is cancelled.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    params: { id: 'src' },
+    query: z.strictObject({ cascade: Cascade }),
+    body: null,
+    responses: { 204: null },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const connections = await removeSource(call)
+      await endWaiting(call.deps, connections.map(doomedConnection))
+      await announceChanges(call.deps, [{ kind: 'source', id: call.params.id }])
+      return { status: 204 }
+    },
+  }),
+]
+
+async function createSource({
+  deps,
+  principal,
+  project,
+  body,
+}: Call<object, unknown, z.output<typeof SourceCreate>>): Promise<ActiveSource> {
+  const now = new Date(deps.clock.now())
+  const given = {
+    id: newId(now.getTime()),
+    organisationId: principal.organisationId,
+    projectId: project(),
+    name: body.name,
+    kind: body.kind ?? 'http',
+  }
+  const fresh = newSource(given, body.verifier, now)
+  const row = changeSource(deps.keyring, fresh, body, { part: 'body', now })
+  await transact(deps, { constraint: SOURCE_NAME_TAKEN, name: row.name }, async (tx) => {
+    await insertSource(tx, row)
+    await audit(tx, deps, {
+      principal,
+      projectId: row.projectId,
+      kind: 'source',
+      verb: 'create',
+      id: row.id,
+      changes: shownChanges(body),
+    })
+  })
+  await announceChanges(deps, [{ kind: 'source', id: row.id }])
+  return { ...row, lastEventAt: null, lastHandshakeAt: null }
+}
+
+async function change(
+  call: Call<{ id: string }>,
+  changes: SourceChanges,
+  { verb, part }: { verb: 'update' | 'toggle'; part: string },
+): Promise<ActiveSource> {
+  const { row } = await writeSource(call, { verb, name: changes.name }, (found, now) => ({
+    row: changeSource(call.deps.keyring, found, changes, { part, now }),
+    shown: shownChanges(changes),
+  }))
+  return row
+}
+
+async function removeSource({
+  deps,
+  principal,
+  reach,
+  params,
+  query,
+}: Call<{ id: string }, { cascade: boolean }>): Promise<Connection[]> {
+  return await deps.db.transaction().execute(async (tx) => {
+    const found =
+      (await findSource(tx, reach, params.id, { lock: true })) ?? refuseMissing('src', params.id)
+    const connections = await connectionsOf(tx, 'source_id', found.id)
+    if (connections.length > 0) {
+      if (!query.cascade) {
+        refuse(
+          'CONFLICT',
+          `Cannot delete source: ${connections.length} connections use it (cascade=true deletes them)`,
+        )
+      }
+      demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
+    }
+    await doomRoutes(tx, connections.map(doomedConnection), new Date(deps.clock.now()))
+    await deleteSource(tx, found.id)
+    await audit(tx, deps, {
+      principal,
+      projectId: found.projectId,
+      kind: 'source',
+      verb: 'delete',
+      id: found.id,
+      changes: { name: found.name, connections: connections.map(({ name }) => name) },
+    })
+    return connections
+  })
+}

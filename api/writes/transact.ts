@@ -1,0 +1,65 @@
+import { writeAudit } from '../../core/db/audit.ts'
+import type { Db } from '../../core/db/db.ts'
+import { isPassing, refersToDeleted, violates } from '../../core/db/failures.ts'
+import { refuse } from '../../core/errors.ts'
+import type { Principal } from '../auth/principal.ts'
+import type { Deps } from '../deps.ts'
+
+/** One change for the audit; the time is added here. */
+export interface Change {
+  principal: Principal
+  projectId: string
+  kind: 'project' | 'source' | 'destination' | 'connection' | 'event' | 'delivery' | 'operation'
+  verb:
+    | 'create'
+    | 'update'
+    | 'toggle'
+    | 'delete'
+    | 'replay'
+    | 'retry'
+    | 'rotate-mask'
+    | 'rotate-secret'
+    | 'cancel-rotation'
+    | 'reveal-signing-secret'
+    | 'rotate-signing-secret'
+    | 'test'
+    | 'cancel'
+  id: string
+  /** Without secrets. */
+  changes: Record<string, unknown>
+}
+
+/** To be called in the transaction of the change itself. */
+export async function audit(tx: Db, { clock }: Deps, change: Change): Promise<void> {
+  const entry = {
+    organisationId: change.principal.organisationId,
+    projectId: change.projectId,
+    actor: change.principal.actor,
+    action: `${change.kind}.${change.verb}`,
+    subjectKind: change.kind,
+    subjectId: change.id,
+    changes: change.changes,
+  }
+  await writeAudit(tx, entry, clock.now())
+}
+
+/**
+ * Runs `work` in a transaction; a name that another row has is the client's conflict, not our failure. With `tries`,
+ * work that looks for the name first is run again: it then finds what another request has made meanwhile.
+ */
+export async function transact<T>(
+  deps: Deps,
+  taken: { constraint: string; name: string | undefined; tries?: number },
+  work: (tx: Db) => Promise<T>,
+): Promise<T> {
+  const { constraint, name, tries = 1 } = taken
+  try {
+    return await deps.db.transaction().execute(work)
+  } catch (error) {
+    const mayPass = violates(error, constraint) || isPassing(error)
+    if (mayPass && tries > 1) return await transact(deps, { ...taken, tries: tries - 1 }, work)
+    if (violates(error, constraint)) refuse('CONFLICT', `Name "${name ?? ''}" is taken`)
+    if (refersToDeleted(error)) refuse('NOT_FOUND', 'What this refers to was deleted meanwhile')
+    throw error
+  }
+}
