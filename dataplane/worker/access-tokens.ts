@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 
 import type { Clock } from '../../core/clock.ts'
+import { unsent, type AttemptResponse, type Transport } from '../../core/delivery/transport.ts'
 import { checkUrl, type IsAllowed } from '../../core/egress/connect.ts'
 import { RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
-import { failed, sendAttempt, type AttemptResponse } from './attempt.ts'
-import type { Connections } from './connections.ts'
 import type { ClientCredentials } from './destinations.ts'
 
 /** `expires_in` is optional and often wrong: null, 0 or a text says no more than its absence. */
@@ -39,10 +38,10 @@ interface Kept {
 
 /** OAuth 2.0 client credentials (RFC 6749, section 4.4): one token for a set of credentials, fetched once and kept. */
 export class AccessTokens {
-  readonly #deps: { connections: Connections; clock: Clock; isAllowed: IsAllowed }
+  readonly #deps: { send: Transport; clock: Clock; isAllowed: IsAllowed }
   readonly #kept = new Map<string, Kept>()
 
-  constructor(deps: { connections: Connections; clock: Clock; isAllowed: IsAllowed }) {
+  constructor(deps: { send: Transport; clock: Clock; isAllowed: IsAllowed }) {
     this.#deps = deps
   }
 
@@ -79,9 +78,9 @@ export class AccessTokens {
   ): Promise<{ token: string; untilMs: number } | { failure: AttemptResponse }> {
     const url = new URL(credentials.tokenUrl)
     if (checkUrl(url, this.#deps.isAllowed) !== undefined) {
-      return { failure: failed('address_blocked') }
+      return { failure: unsent('address_blocked') }
     }
-    const answer = await sendAttempt(this.#deps.connections, {
+    const answer = await this.#deps.send({
       holder: `tokens ${holder}`,
       origin: url.origin,
       path: url.pathname + url.search,

@@ -2,12 +2,14 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { openClock } from '../../core/clock.ts'
+import { Connections } from '../../core/delivery/direct/connections.ts'
+import { directTransport } from '../../core/delivery/direct/exchange.ts'
 import { guardedLookup } from '../../core/egress/connect.ts'
 import { Names } from '../../core/egress/names.ts'
 import { newId } from '../../core/ids.ts'
 import { AccessTokens } from './access-tokens.ts'
-import { Connections } from './connections.ts'
 import { makeAttempt } from './make-attempt.ts'
+import { openReach } from './reach.ts'
 import { SAMPLE_DESTINATION, sampleWork } from './sample-work.ts'
 
 test('an event whose headers cannot be read is not sent: the attempt failed for a fault of ours', async () => {
@@ -17,12 +19,13 @@ test('an event whose headers cannot be read is not sent: the attempt failed for 
   const log = pino({}, { write: (line: string) => lines.push(line) })
   const connections = new Connections(guardedLookup(isAllowed, new Names()))
   onTestFinished(async () => await connections.close())
-  const tokens = new AccessTokens({ connections, clock, isAllowed })
+  const direct = directTransport(connections)
+  const tokens = new AccessTokens({ send: direct, clock, isAllowed })
   const destination = { ...SAMPLE_DESTINATION, id: newId(0) }
   const work = sampleWork()
   const outgoing = { ...work, body: Buffer.from('{}'), event: { ...work.event, headers: '[["cut' } }
   const { made, response } = await makeAttempt(
-    { clock, log, connections, tokens },
+    { clock, log, reach: openReach(direct), tokens },
     outgoing,
     destination,
   )

@@ -2,17 +2,17 @@ import type { Clock } from '../../core/clock.ts'
 import type { DeliveryResult } from '../../core/db/deliveries/record-results.ts'
 import { deliveryHeaders, parseHeaders } from '../../core/delivery/headers.ts'
 import { sign } from '../../core/delivery/signature.ts'
+import { unsent, type AttemptResponse, type Transport } from '../../core/delivery/transport.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import { failed, sendAttempt, type AttemptResponse } from './attempt.ts'
-import type { Connections } from './connections.ts'
 import type { ClientCredentials, Destination } from './destinations.ts'
+import type { Reach } from './reach.ts'
 
 export interface AttemptDeps {
   clock: Clock
   log: Logger
-  connections: Connections
+  reach: Reach
   tokens: AccessTokens
 }
 
@@ -93,30 +93,33 @@ interface Sending {
 }
 
 function respond(deps: AttemptDeps, sending: Sending): Promise<Outcome> {
-  const { isBlocked, oauth2, headers } = sending.destination
-  if (isBlocked) return Promise.resolve(failed('address_blocked'))
-  return oauth2 === null ? send(deps, sending, headers) : sendWithToken(deps, sending, oauth2)
+  const { oauth2, headers } = sending.destination
+  const transport = deps.reach(sending.destination)
+  if (transport === undefined) return Promise.resolve(unsent('address_blocked'))
+  return oauth2 === null
+    ? send(transport, sending, headers)
+    : sendWithToken({ ...deps, transport }, sending, oauth2)
 }
 
 async function sendWithToken(
-  deps: AttemptDeps,
+  { tokens, transport }: AttemptDeps & { transport: Transport },
   sending: Sending,
   oauth2: ClientCredentials,
 ): Promise<Outcome> {
   const askedAt = performance.now()
-  const outcome = await deps.tokens.get(oauth2)
+  const outcome = await tokens.get(oauth2)
   if ('failure' in outcome) {
     const durationMs = performance.now() - askedAt
     return { ...outcome.failure, durationMs, tokenUrl: oauth2.tokenUrl }
   }
   const own: [string, string] = ['authorization', `Bearer ${outcome.token}`]
-  const response = await send(deps, sending, [own, ...sending.destination.headers])
-  if (response.status === 401) deps.tokens.forget(oauth2)
+  const response = await send(transport, sending, [own, ...sending.destination.headers])
+  if (response.status === 401) tokens.forget(oauth2)
   return response
 }
 
 function send(
-  { connections }: AttemptDeps,
+  transport: Transport,
   sending: Sending,
   own: readonly [string, string][],
 ): Promise<AttemptResponse> {
@@ -126,9 +129,9 @@ function send(
   try {
     headers = headersOf(sending, own)
   } catch (error) {
-    return Promise.resolve(failed('internal', error))
+    return Promise.resolve(unsent('internal', error))
   }
-  return sendAttempt(connections, { holder, origin, path, method, headers, body, timeoutMs })
+  return transport({ holder, origin, path, method, headers, body, timeoutMs })
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {

@@ -9,6 +9,8 @@ import { moveParked, parkedLanes } from '../../core/db/deliveries/parked-lanes.t
 import type { Member } from '../../core/db/deliveries/partition-owners.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
+import { Connections } from '../../core/delivery/direct/connections.ts'
+import { directTransport } from '../../core/delivery/direct/exchange.ts'
 import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
 import { Names } from '../../core/egress/names.ts'
 import { newId } from '../../core/ids.ts'
@@ -27,7 +29,6 @@ import { every } from '../every.ts'
 import { AccessTokens } from './access-tokens.ts'
 import type { LaneKey } from './backlog.ts'
 import { BusyNotes } from './busy-notes.ts'
-import { Connections } from './connections.ts'
 import { Consumption } from './consume.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
@@ -40,6 +41,7 @@ import { openMemory, roomForClaim, type Memory } from './memory.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { Pacer } from './pacer.ts'
 import { Partitions } from './partitions.ts'
+import { openReach } from './reach.ts'
 import { openResults } from './results.ts'
 import { startTester } from './test-delivery.ts'
 import { Withdrawals } from './withdrawals.ts'
@@ -238,7 +240,9 @@ function openLanes(
   const pacer = new Pacer()
   const names = new Names()
   const connections = new Connections(guardedLookup(isAllowed, names))
-  const tokens = new AccessTokens({ connections, clock, isAllowed })
+  const direct = directTransport(connections)
+  const tokens = new AccessTokens({ send: direct, clock, isAllowed })
+  const reach = openReach(direct)
   const disable = async (destinationId: string): Promise<void> => {
     await disableDestination(db, destinationId, 'gone', clock.now())
     await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
@@ -252,7 +256,7 @@ function openLanes(
     clock,
     log,
     lines,
-    connections,
+    reach,
     tokens,
     results,
     hands,
@@ -296,7 +300,7 @@ function openLanes(
     moveParked: move,
     madeRoom: owned.madeRoom,
   })
-  const tester = startTester({ ...deps, lines, connections, tokens, names })
+  const tester = startTester({ ...deps, lines, reach, tokens, names })
   return { lanes, hands, pacer, tester, withdrawals, close: () => connections.close() }
 }
 

@@ -11,12 +11,13 @@ import { gzipSync } from 'node:zlib'
 
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 
+import { Connections } from '../../core/delivery/direct/connections.ts'
+import { directTransport } from '../../core/delivery/direct/exchange.ts'
+import type { AttemptResponse } from '../../core/delivery/transport.ts'
 import { guardedLookup } from '../../core/egress/connect.ts'
 import { Names } from '../../core/egress/names.ts'
 import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
 import { selfSigned } from '../../core/verify/self-signed.ts'
-import { sendAttempt, type AttemptResponse } from '../../dataplane/worker/attempt.ts'
-import { Connections } from '../../dataplane/worker/connections.ts'
 
 let connections = new Connections(guardedLookup(() => true, new Names()))
 afterEach(async () => {
@@ -80,7 +81,7 @@ async function post(
   origin: string,
   fields: { timeoutMs?: number; body?: Buffer; holder?: string } = {},
 ): Promise<AttemptResponse> {
-  return await sendAttempt(connections, {
+  return await directTransport(connections)({
     holder: 'one',
     origin,
     path: '/hook',

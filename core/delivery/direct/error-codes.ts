@@ -1,4 +1,4 @@
-import type { AttemptErrorCode } from '../../core/delivery/attempt-error.ts'
+import type { AttemptErrorCode } from '../attempt-error.ts'
 import type { Stage } from './connections.ts'
 
 /** Which errors of Node and undici mean what, whenever they come. */

@@ -2,7 +2,8 @@ import { isIP, Socket, type LookupFunction } from 'node:net'
 
 import { buildConnector, Client, errors } from 'undici'
 
-import { ANSWER_HEADER_BYTES_MAX } from '../../core/limits.ts'
+import { ANSWER_HEADER_BYTES_MAX } from '../../limits.ts'
+import type { ConnectPhases } from '../transport.ts'
 import { InterimAnswers } from './interim-answers.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -11,18 +12,11 @@ const CONNECT_TIMEOUT_MS = 10_000
 const REST_MS = 4_000
 const REST_MS_MAX = 300_000
 
-/** What opening a connection took, in milliseconds; zero where a step did not happen. */
-export interface ConnectPhases {
-  dnsMs: number
-  connectMs: number
-  tlsMs: number
-}
-
 /** How far a connection has come: what an error means depends on it. */
 export type Stage = 'resolving' | 'connecting' | 'securing' | 'open'
 
 /**
- * The connections of a worker, each to one origin for one holder: the tenants that share an origin share none, and none
+ * The connections of a process, each to one origin for one holder: the tenants that share an origin share none, and none
  * of them waits for another's. A holder opens as many as it has requests under way. Names are resolved by `lookup`,
  * which refuses addresses that deliveries may not reach: the address checked is the address dialled. Literal addresses
  * never reach `lookup` and must be checked before.

@@ -1,67 +1,24 @@
+import { Readable } from 'node:stream'
+
 import type { Dispatcher } from 'undici'
 
-import type { AttemptErrorCode } from '../../core/delivery/attempt-error.ts'
-import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
-import { nowDoing } from '../../core/loop/watch.ts'
-import type { ConnectPhases, Connection, Connections } from './connections.ts'
+import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../limits.ts'
+import { nowDoing } from '../../loop/watch.ts'
+import type { AttemptErrorCode } from '../attempt-error.ts'
+import type { AttemptRequest, AttemptResponse, ConnectPhases, Transport } from '../transport.ts'
+import type { Connection, Connections } from './connections.ts'
 import { errorCodeOf } from './error-codes.ts'
 
-/** One request, ready to go. */
-export interface AttemptRequest {
-  /** Whose connections it may use. */
-  holder: string
-  origin: string
-  path: string
-  method: 'POST' | 'PUT' | 'PATCH'
-  /** Flat: name, value, name, value. */
-  headers: string[]
-  body: Buffer
-  timeoutMs: number
-  /** How much of the answer's body is kept, when not the first 16 KiB. */
-  keptBytes?: number
-}
-
-/** What came of a request. Durations are milliseconds; a phase is null when it was not reached. */
-export interface AttemptResponse {
-  status: number | null
-  /** Name and value pairs, as received. */
-  headers: [string, string][]
-  /** The first bytes. */
-  body: Buffer | null
-  error: AttemptErrorCode | null
-  /** Behind an error `internal`. */
-  fault?: unknown
-  durationMs: number
-  firstByteMs: number | null
-  connect: ConnectPhases | null
-}
-
 /**
- * Sends one request under one deadline. Never throws: every failure is an `error`. A 2xx is a success once its headers
- * are read: its body is taken until it ends, breaks off, is at 1 MiB or the deadline passes. A request that finds a
- * connection at rest closed, before anything of an answer came, goes out once more on a new one.
+ * Dials the destination itself. A 2xx is a success once its headers are read: its body is taken until it ends, breaks
+ * off, is at 1 MiB or the deadline passes. A request that finds a connection at rest closed, before anything of an
+ * answer came, goes out once more on a new one.
  */
-export function sendAttempt(
-  connections: Connections,
-  request: AttemptRequest,
-): Promise<AttemptResponse> {
-  return new Promise((resolve) => {
-    new Exchange(connections, request, resolve).start()
-  })
-}
-
-/** Of a request that was not sent. */
-export function failed(error: AttemptErrorCode, fault?: unknown): AttemptResponse {
-  return {
-    status: null,
-    headers: [],
-    body: null,
-    error,
-    ...(error === 'internal' && { fault }),
-    durationMs: 0,
-    firstByteMs: null,
-    connect: null,
-  }
+export function directTransport(connections: Connections): Transport {
+  return (request) =>
+    new Promise((resolve) => {
+      new Exchange(connections, request, resolve).start()
+    })
 }
 
 const NOT_CONNECTED: ConnectPhases = { dnsMs: 0, connectMs: 0, tlsMs: 0 }
@@ -83,6 +40,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #firstByteMs: number | null = null
   #bytes = 0
   #kept = 0
+  /** A body that was being read broke off. */
+  #bodyFault: unknown
   #isSettled = false
 
   constructor(
@@ -93,14 +52,30 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#connections = connections
     this.#request = request
     this.#resolve = resolve
-    this.#connection = connections.take(request.holder, request.origin)
+    const { holder, origin } = request
+    // A stream can be sent once, so it must not meet a connection that the server is closing.
+    this.#connection = Buffer.isBuffer(request.body)
+      ? connections.take(holder, origin)
+      : connections.open(holder, origin)
     this.#deadline = setTimeout(() => this.#cut('timeout'), request.timeoutMs)
+    request.signal?.addEventListener('abort', this.#abort)
   }
 
   start(): void {
     nowDoing('starting an attempt', this.#startedAt)
-    const { origin, path, method, headers, body } = this.#request
+    if (this.#request.signal?.aborted === true) return this.#abort()
+    const { origin, path, method, headers, body: given } = this.#request
+    const body = Buffer.isBuffer(given) ? given : Readable.from(this.#read(given))
     this.#connection.client.dispatch({ origin, path, method, headers, body }, this)
+  }
+
+  async *#read(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body
+    } catch (error) {
+      this.#bodyFault = error
+      throw error
+    }
   }
 
   onRequestStart(): void {
@@ -140,6 +115,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isSettled) return
+    if (this.#bodyFault !== undefined) return this.#settle('internal', this.#bodyFault)
     const code = errorCodeOf(error, this.#connection.stage)
     if (code === 'connection_reset' && this.#wasStale()) this.#repeat()
     else this.#settle(code, error)
@@ -157,6 +133,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.start()
   }
 
+  readonly #abort = (): void => this.#cut('connection_reset')
+
   #cut(error: AttemptErrorCode): void {
     this.#settle(error)
     this.#connection.destroy()
@@ -166,6 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return
     this.#isSettled = true
     clearTimeout(this.#deadline)
+    this.#request.signal?.removeEventListener('abort', this.#abort)
     const isSuccess = this.#status !== null && this.#status >= 200 && this.#status < 300
     this.#resolve({
       status: this.#status,

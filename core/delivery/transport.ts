@@ -1,0 +1,61 @@
+import type { AttemptErrorCode } from './attempt-error.ts'
+
+/**
+ * Sends one request under one deadline. Never throws: every failure is an `error` of the response. A 2xx is a success
+ * once its headers are read.
+ */
+export type Transport = (request: AttemptRequest) => Promise<AttemptResponse>
+
+/** One request, ready to go. */
+export interface AttemptRequest {
+  /** Whose connections it may use. */
+  holder: string
+  origin: string
+  path: string
+  method: 'POST' | 'PUT' | 'PATCH'
+  /** Flat: name, value, name, value. */
+  headers: string[]
+  /** A stream whose length no `content-length` names is sent in chunks. */
+  body: Buffer | AsyncIterable<Uint8Array>
+  timeoutMs: number
+  /** Ends the request at once: nobody waits for its response. */
+  signal?: AbortSignal
+  /** How much of the answer's body is kept, when not the first 16 KiB. */
+  keptBytes?: number
+}
+
+/** What came of a request. Durations are milliseconds; a phase is null when it was not reached. */
+export interface AttemptResponse {
+  status: number | null
+  /** Name and value pairs, as received. */
+  headers: [string, string][]
+  /** The first bytes. */
+  body: Buffer | null
+  error: AttemptErrorCode | null
+  /** Behind an error `internal`. */
+  fault?: unknown
+  durationMs: number
+  firstByteMs: number | null
+  connect: ConnectPhases | null
+}
+
+/** What opening a connection took, in milliseconds; zero where a step did not happen. */
+export interface ConnectPhases {
+  dnsMs: number
+  connectMs: number
+  tlsMs: number
+}
+
+/** The response to a request that was not sent. */
+export function unsent(error: AttemptErrorCode, fault?: unknown): AttemptResponse {
+  return {
+    status: null,
+    headers: [],
+    body: null,
+    error,
+    ...(error === 'internal' && { fault }),
+    durationMs: 0,
+    firstByteMs: null,
+    connect: null,
+  }
+}
