@@ -11,8 +11,10 @@ import type { NatsConnection } from '../../core/stream/nats.ts'
 import { Answers } from './answers.ts'
 import type { ByteBudget, Share } from './byte-budget.ts'
 import type { Hands } from './hands.ts'
+import type { Holdings } from './holdings.ts'
+import type { Lanes } from './lanes.ts'
 import type { Results } from './results.ts'
-import { workOfMessage, type Work } from './work.ts'
+import { workOfMessage } from './work.ts'
 
 /** Messages asked for ahead over all partitions, and the least for one. */
 const PULL_AHEAD = 1_024
@@ -44,16 +46,11 @@ export interface ConsumeDeps {
   clock: Clock
   log: Logger
   results: Results
-  /** Work in memory now. */
-  held(): number
-  /** No lane of the partition is to be filled no further. */
-  hasRoom(partition: number): boolean
   /** What messages take of memory, among others. */
   memory: ByteBudget
   hands: Hands
-  /** Under which a message of the partition is taken, until it is handed over; undefined when it is not this worker's. */
-  holdOf(partition: number): Hold | undefined
-  admit(work: Work): void
+  lanes: Pick<Lanes, 'held' | 'hasRoom' | 'admit'>
+  holdings: Pick<Holdings, 'takenHoldOf'>
 }
 
 /** Takes deliveries from the stream, for the partitions that this worker owns. */
@@ -131,13 +128,13 @@ export class Consumption {
   }
 
   #hasRoom(partition: number): boolean {
-    const { memory, results } = this.#deps
+    const { memory, results, lanes } = this.#deps
     const claiming = this.#claiming.get(partition)?.size ?? 0
     return (
       memory.hasRoom &&
       claiming < CLAIMING_MAX &&
-      this.#deps.held() + results.backlog() <= HELD_MAX &&
-      this.#deps.hasRoom(partition)
+      lanes.held + results.backlog() <= HELD_MAX &&
+      lanes.hasRoom(partition)
     )
   }
 
@@ -175,7 +172,7 @@ export class Consumption {
   }
 
   #take(message: StreamMessage, partition: number, knownMs: number): void {
-    const hold = this.#deps.holdOf(partition)
+    const hold = this.#deps.holdings.takenHoldOf(partition)
     if (hold === undefined) {
       message.nak()
       return
@@ -217,7 +214,9 @@ export class Consumption {
   }
 
   #admit(taken: Taken, { untilMs, isOrphan }: Lease): void {
-    this.#deps.admit(workOfMessage(taken.decoded, { untilMs, isOrphan, hold: taken.hold }, taken))
+    this.#deps.lanes.admit(
+      workOfMessage(taken.decoded, { untilMs, isOrphan, hold: taken.hold }, taken),
+    )
   }
 
   /** The slow way in. */

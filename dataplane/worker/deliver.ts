@@ -32,6 +32,13 @@ export interface DeliverDeps extends AttemptDeps {
   count(outcome: DeliveryResult['attempt']['outcome'], durationMs: number): void
 }
 
+/** Where a delivery goes. */
+export interface Target {
+  destination: Destination
+  /** False once the destination has become another. */
+  isCurrent: () => boolean
+}
+
 /** What the endpoint's answer says about its lane. */
 export interface Answered {
   hasSucceeded: boolean
@@ -46,7 +53,7 @@ export interface Answered {
 export async function deliver(
   deps: DeliverDeps,
   work: WholeWork,
-  { destination, isCurrent }: { destination: Destination; isCurrent: () => boolean },
+  { destination, isCurrent }: Target,
 ): Promise<Answered> {
   deps.hands.begin(work)
   let marked: Promise<void> | undefined

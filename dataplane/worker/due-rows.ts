@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Pool } from '../../core/db/db.ts'
 import { claimDue } from '../../core/db/deliveries/claims.ts'
-import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
 import { CLAIM_BYTES_MAX, LEASE_MS } from '../../core/limits.ts'
 import type { Hands } from './hands.ts'
+import type { Holdings } from './holdings.ts'
 import type { Lanes } from './lanes.ts'
 import type { Memory } from './memory.ts'
 import type { Results } from './results.ts'
@@ -23,7 +23,7 @@ export interface DueRowsDeps {
   results: Results
   memory: Memory
   hands: Hands
-  holds(): Hold[]
+  holdings: Holdings
 }
 
 /** Brings waiting rows whose time has come into their lanes. */
@@ -62,7 +62,7 @@ export class DueRows {
   /** Whether that was all. */
   async #takeBatch(): Promise<boolean> {
     const { pool, clock, name, lanes, memory } = this.#deps
-    const owned = this.#deps.holds()
+    const owned = this.#deps.holdings.holds()
     if (owned.length === 0) return true
     const room = memory.claims.hold(CLAIM_BYTES_MAX)
     using _claim = this.#deps.hands.claiming()

@@ -7,11 +7,11 @@ import type { Logger } from '../../core/log.ts'
 import { Alarm } from './alarm.ts'
 import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
 import { Busyness } from './busyness.ts'
-import type { Answered } from './deliver.ts'
+import type { Answered, Target } from './deliver.ts'
 import type { Destination } from './destinations.ts'
+import type { Standing } from './holdings.ts'
 import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
 import type { Pacer } from './pacer.ts'
-import type { Standing } from './partitions.ts'
 import type { Withdrawals } from './withdrawals.ts'
 import { WorkQueue } from './work-queue.ts'
 import { isByHand, isWhole, parkedOf, type WholeWork, type Work } from './work.ts'
@@ -42,10 +42,7 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   log: Logger
   pacer: Pacer
   /** Attempts the work and records what came of it. Resolves with what the answer says about the lane. */
-  deliver(
-    work: WholeWork,
-    to: { destination: Destination; isCurrent: () => boolean },
-  ): Promise<Answered>
+  deliver(work: WholeWork, to: Target): Promise<Answered>
   /** The destination is busy, or, with null, is not any more. */
   noteBusy(destinationId: string, window: BusyWindow | null): void
   withdrawals: Withdrawals

@@ -6,22 +6,23 @@ import type { Work } from './work.ts'
 
 const TICK_MS = 1_000
 
-export interface LanesDeps extends LaneDeps {
+export interface LanesDeps extends Omit<LaneDeps, 'madeRoom'> {
   destinations: Destinations
 }
 
 /** The lanes of the partitions that this worker owns, made when work comes and dropped when they are idle. */
 export class Lanes {
-  readonly #deps: LanesDeps
+  readonly #deps: LanesDeps & LaneDeps
   readonly #lanes = new Map<string, Promise<Lane>>()
   readonly #open = new Map<string, Lane>()
   readonly #ticker: NodeJS.Timeout
   readonly #arriving = new Set<Work>()
   /** Lanes that held their partition back when work last came. */
   readonly #filled = new Set<Lane>()
+  #onRoom: LaneDeps['madeRoom'] = () => undefined
 
   constructor(deps: LanesDeps) {
-    this.#deps = deps
+    this.#deps = { ...deps, madeRoom: (partition) => this.#onRoom(partition) }
     this.#ticker = setInterval(() => this.#tick(), TICK_MS)
   }
 
@@ -47,6 +48,11 @@ export class Lanes {
         this.#deps.hands.abandon(work)
       })
       .finally(() => this.#arriving.delete(work))
+  }
+
+  /** Calls `listener` when a lane that held its partition back has room again. */
+  onRoom(listener: LaneDeps['madeRoom']): void {
+    this.#onRoom = listener
   }
 
   /** No lane of the partition holds it back. */

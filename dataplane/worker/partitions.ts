@@ -15,6 +15,7 @@ import { holdLease } from '../../core/db/processes/leases.ts'
 import type { Logger } from '../../core/log.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
 import { PARTITIONS_FREE } from '../../core/stream/subjects.ts'
+import type { Holdings } from './holdings.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { shareOf } from './shares.ts'
 
@@ -38,10 +39,8 @@ export interface PartitionsDeps {
   log: Logger
   metrics: Pick<WorkerMetrics, 'partitions' | 'handovers'>
   member: Member
+  holdings: Holdings
 }
-
-/** Only under `held` it is sent; under `leaving` it is left behind in PostgreSQL, under `lost` another has it. */
-export type Standing = 'held' | 'leaving' | 'lost'
 
 export interface PartitionsHooks {
   took(): void
@@ -51,22 +50,14 @@ export interface PartitionsHooks {
   lost(partitions: ReadonlySet<number>): void
 }
 
-interface Held {
-  hold: Hold
-  /** `leaving` takes nothing new; `left` is to be released. */
-  state: 'held' | 'leaving' | 'left'
-}
-
-/** The partitions that this worker owns, each under a lease with an epoch, shared out among the workers that live. */
+/** Keeps this worker's share of the partitions, each under a lease with an epoch, among the workers that live. */
 export class Partitions {
   readonly #deps: PartitionsDeps
   readonly #hooks: PartitionsHooks
-  readonly #held = new Map<number, Held>()
   readonly #stop = new AbortController()
   readonly #notices: { unsubscribe(): void }
   #renewals: Promise<void> | undefined
   #wake = Promise.withResolvers<void>()
-  #heldUntil = 0
   /** Renewals succeed without a gap since then. */
   #steadySince = Number.NEGATIVE_INFINITY
   #renewedAt: number | undefined
@@ -83,45 +74,18 @@ export class Partitions {
     this.#renewals = this.#run()
   }
 
-  /** Those it takes work for now. On the monotonic clock: a process that was frozen has none when it wakes up. */
-  holds(): Hold[] {
-    if (!this.isCurrent) return []
-    return [...this.#held.values()].flatMap(({ hold, state }) => (state === 'held' ? [hold] : []))
-  }
-
-  holdOf(partition: number): Hold | undefined {
-    const held = this.#held.get(partition)
-    return this.isCurrent && held?.state === 'held' ? held.hold : undefined
-  }
-
-  /** The same, while it is being handed over too. */
-  takenHoldOf(partition: number): Hold | undefined {
-    return this.isCurrent ? this.#held.get(partition)?.hold : undefined
-  }
-
-  /** What is to become of work that was taken under a hold. */
-  standingOf(hold: Hold): Standing {
-    const held = this.#held.get(hold.partition)
-    if (!this.isCurrent || held?.hold.epoch !== hold.epoch) return 'lost'
-    return held.state === 'held' ? 'held' : 'leaving'
-  }
-
-  /** It can hold partitions: its last renewal is no older than a lease. One without any may stand by. */
-  get isCurrent(): boolean {
-    return performance.now() < this.#heldUntil
-  }
-
   /** Hands all partitions over. Resolves when the others may have them. */
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true
     this.#wake.resolve()
     const endAt = performance.now() + withinMs
-    while (this.#held.size > 0 && performance.now() < endAt) await sleep(RENEW_MS / 100)
+    const { holdings } = this.#deps
+    while (holdings.partitions.length > 0 && performance.now() < endAt) await sleep(RENEW_MS / 100)
     this.#stop.abort()
     this.#wake.resolve()
     await this.#renewals
     this.#notices.unsubscribe()
-    this.#heldUntil = 0
+    holdings.end()
   }
 
   async #run(): Promise<void> {
@@ -139,17 +103,17 @@ export class Partitions {
   }
 
   async #renew(): Promise<void> {
-    const { pool, db, member } = this.#deps
+    const { pool, db, member, holdings, metrics } = this.#deps
     await this.#release()
     const askedAt = performance.now()
     // One of the version before may still have them all.
     const isFree = await holdLease(db, FORMER_LEASE, FORMER_LEASE_HOLDER)
     const report = isFree === undefined ? undefined : await this.#report()
     const share = report === undefined ? [] : shareOf(member.name, report.names)
-    const kept = [...this.#held.keys()]
+    const kept = holdings.partitions
     const sinceMs = askedAt - (this.#renewedAt ?? askedAt)
     if (Math.max(sinceMs, report?.reportedAgoMs ?? 0) > AWAY_MS) this.#steadySince = askedAt
-    const wanted = share.filter((partition) => !this.#held.has(partition))
+    const wanted = share.filter((partition) => !kept.includes(partition))
     const holds = await holdPartitions(pool, member, {
       kept,
       wanted,
@@ -158,12 +122,11 @@ export class Partitions {
     })
     const isFirst = this.#renewedAt === undefined
     this.#renewedAt = askedAt
-    this.#heldUntil = askedAt + PARTITION_HELD_MS
+    const { taken, lost } = holdings.renew(holds, askedAt + PARTITION_HELD_MS)
     if (isFirst) this.#tell()
-    this.#apply(holds)
-    const isMine = new Set(share)
-    this.#handOver([...this.#held.values()].filter(({ hold }) => !isMine.has(hold.partition)))
-    this.#deps.metrics.partitions.set(this.#held.size)
+    this.#say(taken, lost)
+    this.#handOver(holdings.leaveAllBut(new Set(share)))
+    metrics.partitions.set(holdings.partitions.length)
   }
 
   /** Says that it lives, until it stops. */
@@ -174,48 +137,38 @@ export class Partitions {
     return undefined
   }
 
-  #apply(holds: readonly Hold[]): void {
-    const now = new Map(holds.map((hold) => [hold.partition, hold]))
-    const lost = new Set<number>()
-    for (const [partition, { hold }] of this.#held) {
-      if (now.get(partition)?.epoch !== hold.epoch) lost.add(partition)
-    }
-    for (const partition of lost) this.#held.delete(partition)
-    const taken = holds.filter(({ partition }) => !this.#held.has(partition))
-    for (const hold of taken) this.#held.set(hold.partition, { hold, state: 'held' })
+  #say(taken: readonly Hold[], lost: ReadonlySet<number>): void {
+    const { log, holdings } = this.#deps
     if (lost.size > 0) {
-      this.#deps.log.warn({ partitions: [...lost] }, 'Lost partitions')
+      log.warn({ partitions: [...lost] }, 'Lost partitions')
       this.#hooks.lost(lost)
     }
     if (taken.length > 0) {
-      this.#deps.log.info({ taken: taken.length, held: this.#held.size }, 'Took partitions')
+      log.info({ taken: taken.length, held: holdings.partitions.length }, 'Took partitions')
       this.#hooks.took()
     }
   }
 
-  #handOver(surplus: readonly Held[]): void {
-    const leaving = surplus.filter((held) => held.state === 'held')
+  #handOver(leaving: readonly Hold[]): void {
     if (leaving.length === 0) return
-    for (const held of leaving) held.state = 'leaving'
+    const { log, holdings } = this.#deps
     this.#hooks
-      .handOver(leaving.map(({ hold }) => hold))
-      .catch((err: unknown) => this.#deps.log.warn({ err }, 'Handed over in disorder'))
+      .handOver(leaving)
+      .catch((err: unknown) => log.warn({ err }, 'Partition hand-over failed'))
       .finally(() => {
-        for (const held of leaving) held.state = 'left'
+        holdings.left(leaving)
         this.#wake.resolve()
       })
   }
 
   async #release(): Promise<void> {
-    const left = [...this.#held.values()].flatMap(({ hold, state }) =>
-      state === 'left' ? [hold.partition] : [],
-    )
+    const { pool, member, metrics, log, holdings } = this.#deps
+    const left = holdings.toRelease()
     if (left.length === 0) return
-    const { pool, member, metrics, log } = this.#deps
     await releasePartitions(pool, member, left)
-    for (const partition of left) this.#held.delete(partition)
+    holdings.release(left)
     metrics.handovers.inc(left.length)
-    log.info({ released: left.length, held: this.#held.size }, 'Handed partitions over')
+    log.info({ released: left.length, held: holdings.partitions.length }, 'Handed partitions over')
     this.#tell()
   }
 

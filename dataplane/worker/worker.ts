@@ -3,22 +3,15 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/db.ts'
 import type { Deleted } from '../../core/db/deliveries/cancellations.ts'
-import { claimParked } from '../../core/db/deliveries/claims.ts'
-import { disableDestination, writePacing } from '../../core/db/deliveries/delivery-destinations.ts'
-import { moveParked, parkedLanes } from '../../core/db/deliveries/parked-lanes.ts'
 import type { Member } from '../../core/db/deliveries/partition-owners.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
-import { Connections } from '../../core/delivery/direct/connections.ts'
-import { directTransport } from '../../core/delivery/direct/exchange.ts'
-import { guardedLookup, type IsAllowed } from '../../core/egress/connect.ts'
-import { Names } from '../../core/egress/names.ts'
+import type { IsAllowed } from '../../core/egress/connect.ts'
 import { newId } from '../../core/ids.ts'
-import { LEASE_MS } from '../../core/limits.ts'
-import { withoutRedaction, type Logger } from '../../core/log.ts'
+import type { Logger } from '../../core/log.ts'
 import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
-import { announceChanges, type ConfigChange } from '../../core/stream/config-changes.ts'
+import type { ConfigChange } from '../../core/stream/config-changes.ts'
 import { deliveryManager } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { WAITING_DUE } from '../../core/stream/subjects.ts'
@@ -26,26 +19,24 @@ import { followWithdrawals } from '../../core/stream/withdrawals.ts'
 import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
-import { AccessTokens } from './access-tokens.ts'
-import type { LaneKey } from './backlog.ts'
 import { BusyNotes } from './busy-notes.ts'
 import { Consumption } from './consume.ts'
-import { deliver, type DeliverDeps } from './deliver.ts'
 import { Destinations } from './destinations.ts'
 import { DueRows } from './due-rows.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
 import { Hands } from './hands.ts'
-import type { LaneDeps } from './lane.ts'
+import { Holdings } from './holdings.ts'
 import { Lanes } from './lanes.ts'
-import { openMemory, roomForClaim, type Memory } from './memory.ts'
+import { openMemory, type Memory } from './memory.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { Pacer } from './pacer.ts'
+import { pacingWriter } from './pacing-writer.ts'
+import { openParkedRows, type ParkedRows } from './parked-rows.ts'
 import { Partitions } from './partitions.ts'
-import { openReach } from './reach.ts'
-import { openResults } from './results.ts'
-import { startTester } from './test-delivery.ts'
+import { openResults, type Results } from './results.ts'
+import { openSender, type Sender } from './sender.ts'
 import { Withdrawals } from './withdrawals.ts'
-import { workOfClaim, type Work } from './work.ts'
+import type { Work } from './work.ts'
 
 /** How late a retry may be for want of a look. */
 const DUE_POLL_MS = 100
@@ -88,31 +79,22 @@ export interface Worker extends AsyncDisposable {
  * workers that live share the partitions; what moves to another one is handed over.
  */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
-  const { pool, db, nats, clock, log, name } = deps
+  const { db, nats, clock, log, name } = deps
   const stop = new AbortController()
   const { signal } = stop
   const identity = { id: newId(clock.now()), role: 'worker', name }
-  const results = openResults({ pool, clock, log })
-  const { running, partitions, consumption, due, writePace, findParked } = openPartitions(
-    { ...deps, manager: await deliveryManager(nats) },
-    results,
-    { name, processId: identity.id },
-  )
-  const { lanes, hands, tester, withdrawals } = running
+  const stations = openStations({ ...deps, manager: await deliveryManager(nats) })
+  const { holdings, results, sender, lanes, consumption, due } = stations
+  const partitions = openPartitions(deps, stations, { name, processId: identity.id })
   const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
     refresh(lanes, log, changes),
   )
-  void followWithdrawals(nats, identity.id, (withdrawal) => {
-    withdrawals.add(withdrawal)
-    lanes.dropWithdrawn(withdrawal)
-    const underWay = new Set([...hands.underWay].map(({ deliveryId }) => deliveryId))
-    return withdrawal.deliveries.map(({ id }) => id).filter((id) => underWay.has(id))
-  })
+  followWithdrawn(nats, identity.id, stations)
   await reportProcess(db, identity)
   partitions.start()
   const nudges = nats.subscribe(WAITING_DUE, {
     callback: () => {
-      due.take().catch((err: unknown) => log.warn({ err }, 'Cannot take due'))
+      due.take().catch((err: unknown) => log.warn({ err }, 'Cannot claim due deliveries'))
     },
   })
   const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
@@ -121,18 +103,18 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     feed.done,
     repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity)),
     repeat(DUE_POLL_MS, 'due', () => due.take()),
-    repeat(PARKED_SCAN_MS, 'parked', findParked),
-    repeat(PACING_WRITE_MS, 'pacing', writePace),
-    repeat(STREAM_LOOK_MS, 'stream', () => consumption.look(partitions.holds())),
+    repeat(PARKED_SCAN_MS, 'parked', stations.findParked),
+    repeat(PACING_WRITE_MS, 'pacing', stations.writePacing),
+    repeat(STREAM_LOOK_MS, 'stream', () => consumption.look(holdings.holds())),
   ]
   return {
-    partitions: () => partitions.holds().map(({ partition }) => partition),
+    partitions: () => holdings.holds().map(({ partition }) => partition),
     checkReady() {
-      if (!partitions.isCurrent) throw new Error('Cannot hold partitions')
+      if (!holdings.isCurrent) throw new Error('Cannot hold partitions')
     },
     async [Symbol.asyncDispose]() {
       nudges.unsubscribe()
-      await Promise.all([partitions.stop(STOP_MS), tester.drain(DRAIN_MS)])
+      await Promise.all([partitions.stop(STOP_MS), sender.tester.drain(DRAIN_MS)])
       stop.abort()
       await Promise.all(tasks)
       await within(DRAIN_MS, consumption.stopAll(), () => undefined)
@@ -140,154 +122,100 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await within(DRAIN_MS, results.drain(), () => undefined)
       lanes[Symbol.dispose]()
       await forgetProcess(db, identity.id).catch((err: unknown) =>
-        log.warn({ err }, 'Cannot take leave'),
+        log.warn({ err }, 'Cannot deregister process'),
       )
-      await running.close()
+      await sender.close()
     },
   }
 }
 
-/** All that is done for the partitions, from when one is taken until it is handed over. */
-function openPartitions(
-  deps: WorkerDeps & { manager: JetStreamManager },
-  results: DeliverDeps['results'],
-  member: Member,
-) {
-  const { pool, db, nats, clock, log, metrics } = deps
+/** All that a delivery passes, in the order in which each needs what stands before it. */
+interface Stations {
+  holdings: Holdings
+  hands: Hands
+  results: Results
+  sender: Sender
+  withdrawals: Withdrawals
+  lanes: Lanes
+  consumption: Consumption
+  due: DueRows
+  writePacing: () => Promise<void>
+  findParked: () => Promise<void>
+}
+
+function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Stations {
+  const { clock, metrics } = deps
   const memory = openMemory()
   metrics.watch(memory)
-  const running = openLanes({ ...deps, memory }, results, {
-    standingOf: (hold) => partitions.standingOf(hold),
-    holdOf: (partition) => partitions.holdOf(partition),
-    madeRoom: (partition) => consumption.madeRoom(partition),
-  })
-  const { lanes } = running
-  const consumption: Consumption = new Consumption({
-    nats,
-    manager: deps.manager,
-    clock,
-    log,
-    results,
-    memory: memory.work,
-    hands: running.hands,
-    held: () => lanes.held,
-    hasRoom: (partition) => lanes.hasRoom(partition),
-    holdOf: (partition) => partitions.takenHoldOf(partition),
-    admit: (work) => lanes.admit(work),
-  })
-  const due = new DueRows({
-    ...deps,
-    lanes,
-    results,
+  const holdings = new Holdings()
+  const hands = new Hands()
+  const results = openResults(deps)
+  const sender = openSender({ ...deps, results, hands })
+  const pacer = new Pacer()
+  const withdrawals = new Withdrawals(clock)
+  const parkedRows = openParkedRows({ ...deps, memory, holdings })
+  const lanes = openLanes(deps, {
     memory,
-    hands: running.hands,
-    holds: () => partitions.holds(),
+    holdings,
+    hands,
+    results,
+    pacer,
+    withdrawals,
+    parkedRows,
+    deliver: sender.deliver,
   })
-  const findParked = async (): Promise<void> => {
-    const owned = partitions.holds().map(({ partition }) => partition)
-    if (owned.length === 0) return
-    for (const lane of await parkedLanes(pool, owned)) await lanes.noteParked(lane)
-  }
-  const writePace = pacingWriter(db, running.pacer)
-  const handOverDeps = {
-    pool,
-    clock,
-    name: member.name,
+  const consumption = new Consumption({
+    ...deps,
+    holdings,
+    hands,
+    results,
+    lanes,
+    memory: memory.work,
+  })
+  lanes.onRoom((partition) => consumption.madeRoom(partition))
+  return {
+    holdings,
+    hands,
+    results,
+    sender,
+    withdrawals,
     lanes,
     consumption,
-    due,
-    hands: running.hands,
-    writePacing: writePace,
-  }
-  const partitions: Partitions = new Partitions(
-    { pool, db, nats, log, metrics, member },
-    {
-      took: () => {
-        const looks = [consumption.look(partitions.holds()), due.take(), findParked()]
-        Promise.all(looks).catch((err: unknown) => log.warn({ err }, 'Cannot take over'))
-      },
-      handOver: async (holds) => await handOver(handOverDeps, holds),
-      lost: (gone) => lanes.close(gone),
+    due: new DueRows({ ...deps, holdings, hands, results, lanes, memory }),
+    writePacing: pacingWriter(deps.db, pacer),
+    async findParked() {
+      for (const lane of await parkedRows.find()) await lanes.noteParked(lane)
     },
-  )
-  return { running, partitions, consumption, due, writePace, findParked }
-}
-
-/** Writes what changed, one write after the other: who waits for it knows that all before it is written. */
-function pacingWriter(db: Db, pacer: Pacer): () => Promise<void> {
-  let writing = Promise.resolve()
-  const write = async (): Promise<void> => {
-    const changed = pacer.takeChanged()
-    try {
-      await writePacing(db, changed)
-    } catch (error) {
-      pacer.putBack(changed)
-      throw error
-    }
-  }
-  return async () => {
-    writing = writing.then(write, write)
-    await writing
   }
 }
 
 function openLanes(
-  deps: WorkerDeps & { memory: Memory },
-  results: DeliverDeps['results'],
-  owned: Pick<Partitions, 'standingOf' | 'holdOf'> & Pick<LaneDeps, 'madeRoom'>,
-) {
-  const { pool, db, clock, log, name, isAllowed, memory } = deps
-  const pacer = new Pacer()
-  const names = new Names()
-  const connections = new Connections(guardedLookup(isAllowed, names))
-  const direct = directTransport(connections)
-  const tokens = new AccessTokens({ send: direct, clock, isAllowed })
-  const reach = openReach(direct)
-  const disable = async (destinationId: string): Promise<void> => {
-    await disableDestination(db, destinationId, 'gone', clock.now())
-    await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
-  }
-  const lines = withoutRedaction(log)
-  const withdrawals = new Withdrawals(clock)
-  const hands = new Hands()
-  const busyNotes = new BusyNotes(deps)
-  const deliverDeps: DeliverDeps = {
-    pool,
-    clock,
-    log,
-    lines,
-    reach,
-    tokens,
-    results,
-    hands,
-    workerName: name,
-    random: deps.random,
-    disable: (destinationId) => {
-      disable(destinationId).catch((err: unknown) => log.error({ err }, 'Cannot disable'))
-    },
-    count: (outcome, durationMs) => deps.metrics.attempts[outcome].observe(durationMs / 1_000),
-  }
-  const move = async (lane: LaneKey, from: number): Promise<void> => {
-    for (let hasMore = true; hasMore;) {
-      const hold = owned.holdOf(from)
-      hasMore = hold !== undefined && (await moveParked(pool, lane, hold))
-    }
-  }
+  deps: WorkerDeps,
+  passed: Pick<Stations, 'holdings' | 'hands' | 'results' | 'withdrawals'> & {
+    memory: Memory
+    pacer: Pacer
+    parkedRows: ParkedRows
+    deliver: Sender['deliver']
+  },
+): Lanes {
+  const { pool, clock, log } = deps
+  const { memory, holdings, hands, results, pacer, withdrawals, parkedRows } = passed
   const destinations = new Destinations({ ...deps, pacer })
-  const lanes = new Lanes({
+  const busyNotes = new BusyNotes(deps)
+  return new Lanes({
     clock,
     log,
+    hands,
     pacer,
+    withdrawals,
     destinations,
-    deliver: (work, to) => deliver(deliverDeps, work, to),
+    deliver: passed.deliver,
     noteBusy: (id, window) => busyNotes.note(id, window),
     largeBodies: memory.largeBodies,
-    largeBodiesOf: (id) => memory.largeBodiesOf(id),
+    largeBodiesOf: (organisationId) => memory.largeBodiesOf(organisationId),
     readBody: async ({ class: eventClass, eventId }) =>
       eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
-    withdrawals,
-    hands,
-    standingOf: owned.standingOf,
+    standingOf: (hold) => holdings.standingOf(hold),
     park: async (rows) => {
       await Promise.all(rows.map((row) => results.park(row)))
     },
@@ -296,12 +224,9 @@ function openLanes(
       await results.cancel({ ...work, because })
       hands.settle(work)
     },
-    claimParked: parkedClaimer(deps, owned),
-    moveParked: move,
-    madeRoom: owned.madeRoom,
+    claimParked: parkedRows.claimParked,
+    moveParked: parkedRows.moveParked,
   })
-  const tester = startTester({ ...deps, lines, reach, tokens, names })
-  return { lanes, hands, pacer, tester, withdrawals, close: () => connections.close() }
 }
 
 /** Which of its ends is gone. */
@@ -314,33 +239,34 @@ async function deletedOf(
   return found === undefined ? 'destination_deleted' : 'connection_deleted'
 }
 
-/** Claims for a lane, in turn with the other lanes. */
-function parkedClaimer(
-  { pool, clock, name, memory }: WorkerDeps & { memory: Memory },
-  owned: Pick<Partitions, 'holdOf'>,
-): LaneDeps['claimParked'] {
-  return async ({ destinationId, partition }, limit, byHandOnly) => {
-    const room = await roomForClaim(memory)
-    try {
-      const hold = owned.holdOf(partition)
-      if (hold === undefined) return { works: [], isAll: true }
-      const askedAt = performance.now()
-      const nowMs = clock.now()
-      const leaseUntilMs = nowMs + LEASE_MS
-      const claim = { nowMs, leaseUntilMs, limit, claimedBy: name }
-      const { deliveries, isAll } = await claimParked(
-        pool,
-        { destinationId, hold, byHandOnly },
-        claim,
-      )
-      const works = deliveries.map((one) =>
-        workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.hold(one.bytes)),
-      )
-      return { works, isAll }
-    } finally {
-      room.give()
-    }
-  }
+/** The loop that takes partitions and gives them up, on behalf of all stations. */
+function openPartitions(deps: WorkerDeps, stations: Stations, member: Member): Partitions {
+  const { holdings, lanes, consumption, due, findParked } = stations
+  return new Partitions(
+    { ...deps, member, holdings },
+    {
+      took: () => {
+        const looks = [consumption.look(holdings.holds()), due.take(), findParked()]
+        Promise.all(looks).catch((err: unknown) => deps.log.warn({ err }, 'Cannot take over'))
+      },
+      handOver: async (holds) => await handOver({ ...deps, ...stations }, holds),
+      lost: (gone) => lanes.close(gone),
+    },
+  )
+}
+
+/** Drops what is withdrawn and not being sent, and says what is. */
+function followWithdrawn(
+  nats: NatsConnection,
+  processId: string,
+  { withdrawals, lanes, hands }: Stations,
+): void {
+  void followWithdrawals(nats, processId, (withdrawal) => {
+    withdrawals.add(withdrawal)
+    lanes.dropWithdrawn(withdrawal)
+    const underWay = new Set([...hands.underWay].map(({ deliveryId }) => deliveryId))
+    return withdrawal.deliveries.map(({ id }) => id).filter((id) => underWay.has(id))
+  })
 }
 
 async function refresh(lanes: Lanes, log: Logger, changes: readonly ConfigChange[]): Promise<void> {

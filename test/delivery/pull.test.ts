@@ -157,7 +157,7 @@ function delivery(bodyBytes: number): Buffer {
 /** What a worker takes with, and what it has taken. */
 async function openConsumption(
   stack: AsyncDisposableStack,
-  deps: Pick<ConsumeDeps, 'nats' | 'manager' | 'log' | 'memory' | 'holdOf'>,
+  deps: Pick<ConsumeDeps, 'nats' | 'manager' | 'log' | 'memory' | 'holdings'>,
 ) {
   const pool = openPool({ url: await cloneDatabase(stack), max: 1, log })
   stack.defer(async () => await pool.end())
@@ -168,9 +168,13 @@ async function openConsumption(
     clock,
     results: openResults({ pool, clock, log }),
     hands,
-    held: () => inHand.length,
-    hasRoom: () => true,
-    admit: (work) => inHand.push(work),
+    lanes: {
+      get held() {
+        return inHand.length
+      },
+      hasRoom: () => true,
+      admit: (work) => void inHand.push(work),
+    },
   })
   stack.defer(async () => await consumption.stopAll())
   return { consumption, hands, inHand }
@@ -188,7 +192,9 @@ test('while consumers cannot be made they are tried now and then, and taken from
     manager,
     log: pino({ level: 'warn' }, { write: (line) => void warned.push(line) }),
     memory: new ByteBudget(PULL_BYTES_MAX),
-    holdOf: (partition) => holds.find((hold) => hold.partition === partition),
+    holdings: {
+      takenHoldOf: (partition) => holds.find((hold) => hold.partition === partition),
+    },
   })
   const endAt = performance.now() + 1_500
   while (performance.now() < endAt) {
@@ -220,7 +226,7 @@ test('a worker asks for messages as long as there is room for them, and again wh
     manager,
     log,
     memory,
-    holdOf: () => hold,
+    holdings: { takenHoldOf: () => hold },
   })
   await consumption.look([hold])
   // A message older than the connection or the pull would be claimed in PostgreSQL first.
@@ -257,7 +263,7 @@ test('a worker that has a partition back claims only what came through a consume
     manager,
     log,
     memory: new ByteBudget(PULL_BYTES_MAX),
-    holdOf: () => hold,
+    holdings: { takenHoldOf: () => hold },
   })
   const messages = async (): Promise<number> =>
     (await manager.streams.info(DELIVERY_STREAM)).state.messages
@@ -290,7 +296,7 @@ test('a consumer that gave no answer for as long as a request stands is one that
     manager,
     log,
     memory: new ByteBudget(PULL_BYTES_MAX),
-    holdOf: () => hold,
+    holdings: { takenHoldOf: () => hold },
   })
   await consumption.look([hold])
   await eventually(async () => {
