@@ -1,20 +1,6 @@
 import { FILTER_DEPTH_MAX } from '../limits.ts'
 import { ExactNumber } from '../request/json.ts'
-import {
-  type Budget,
-  chargeText,
-  type Check,
-  compareNumber,
-  containing,
-  equalTo,
-  every,
-  existing,
-  existingAndNot,
-  hasElement,
-  isSameScalar,
-  isScalar,
-  onElements,
-} from './check.ts'
+import { Op, type Scalar, type Writer } from './program.ts'
 
 /*
  * The JSON match grammar known from Hookdeck, Outpost and Convoy, with strict types: the text "1" never equals the
@@ -33,241 +19,258 @@ import {
 /** A client needs the first few; a filter of a megabyte could hold a hundred thousand. */
 const FAULTS_MAX = 20
 
+/** A `$in` of more is looked up in a set, which takes more memory than so many nodes. */
+const COMPARED_MAX = 16
+
 /** What is wrong with a condition, and where. */
 export interface ConditionFault {
   path: readonly string[]
   message: string
 }
 
-/** Where in a filter a condition stands. `depth` counts the objects and arrays around it and itself. */
+/** Where in a filter a condition stands. Its path is made of these only where something is wrong. */
 export interface Place {
-  path: readonly string[]
+  above: Place | undefined
+  step: string
+  /** Counts the objects and arrays around the condition and itself. */
   depth: number
+  /** Of the node that is written here: an index of the program's names, or 0. */
+  name: number
   /** Members are names of headers, which are free in case. */
   isHeaders: boolean
+  writer: Writer
   faults: ConditionFault[]
 }
 
-interface Operator {
-  check: Check
-  /** Sees an array as a whole; the others are given its elements. */
-  isWhole: boolean
-}
-
-/** Compiles what is valid and adds the rest to `place.faults`, where it holds for nothing. */
-export function compileCondition(source: unknown, place: Place): Check {
+/** Writes the nodes of a condition. What is not valid is added to `place.faults` and holds for nothing. */
+export function writeCondition(source: unknown, place: Place): void {
   if (typeof source !== 'object' || source === null || source instanceof ExactNumber) {
-    return compileOperand(source, place, equalTo)
+    writeEqual(source, place)
+  } else if (place.depth > FILTER_DEPTH_MAX) rejectDepth(place)
+  else if (!Array.isArray(source)) writeObject(source, place)
+  else if (source.length === 0) writeEqual(source, place)
+  else writeItems(Op.all, source, place)
+}
+
+function writeItems(
+  op: typeof Op.all | typeof Op.and | typeof Op.or,
+  items: readonly unknown[],
+  place: Place,
+): void {
+  const { writer } = place
+  const node = writer.open(op, place.name)
+  for (const [number, item] of items.entries()) writeCondition(item, inside(place, String(number)))
+  writer.close(node)
+}
+
+/** What sees an array as a whole comes first; the rest is given its elements. */
+function writeObject(source: object, place: Place): void {
+  const { writer } = place
+  const members = Object.entries(source)
+  if (members.length === 0) {
+    writer.leaf(Op.exists, place.name)
+    return
   }
-  if (place.depth > FILTER_DEPTH_MAX) return rejectDepth(place)
-  return Array.isArray(source) ? compileArray(source, place) : compileObject(source, place)
-}
-
-function compileArray(source: readonly unknown[], place: Place): Check {
-  const path = pathOf(place)
-  if (source.length === 0) return equalTo(source, path)
-  const items = source.map((item, index) => compileCondition(item, inside(place, String(index))))
-  return (value, budget) => {
-    if (!Array.isArray(value)) return path
-    const isMet = (item: Check) =>
-      --budget.left >= 0 &&
-      hasElement(value, (element) => item(element, budget) === undefined, budget)
-    return items.every(isMet) ? undefined : path
+  const node = writer.open(Op.object, place.name)
+  for (const [key, operand] of members) {
+    if (!isSingle(key, operand)) writeOperator(key, operand, inside(place, key, writer.name(key)))
   }
-}
-
-function compileObject(source: object, place: Place): Check {
-  const path = pathOf(place)
-  const wholes: Check[] = []
-  const singles: Check[] = []
-  for (const [key, operand] of Object.entries(source)) {
-    const at = inside(place, key)
-    if (!isStorable(key)) reject(at, 'holds U+0000 or half a surrogate pair')
-    if (key.startsWith('$')) {
-      const { check, isWhole } = compileOperator(key, operand, at)
-      if (isWhole) wholes.push(check)
-      else singles.push(check)
-    } else {
-      const name = place.isHeaders ? key.toLowerCase() : key
-      const check = compileCondition(operand, { ...at, isHeaders: false })
-      singles.push((value, budget) => check(memberOf(value, name), budget))
-    }
+  writer.mark(node)
+  for (const [key, operand] of members) {
+    if (!isSingle(key, operand)) continue
+    const at = inside(place, key, writer.name(key))
+    if (key.startsWith('$')) writeOperator(key, operand, at)
+    else writeMember(place.isHeaders ? key.toLowerCase() : key, operand, at)
   }
-  if (wholes.length + singles.length === 0) return existing(path)
-  return every(singles.length === 0 ? wholes : [...wholes, onElements(every(singles), path)])
+  writer.close(node)
 }
 
-/** Own members only: `constructor` and `__proto__` are data or nothing. */
-function memberOf(value: unknown, key: string): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined
+function writeMember(name: string, operand: unknown, at: Place): void {
+  const { writer } = at
+  if (!isStorable(at.step)) note(at, UNSTORABLE)
+  const node = writer.open(Op.member, at.name, writer.name(name))
+  writeCondition(operand, { ...at, name: 0, isHeaders: false })
+  writer.close(node)
 }
 
-const OPERATORS: ReadonlyMap<string, (operand: unknown, place: Place) => Operator> = new Map([
-  ['$eq', (operand, at) => seesArray(compileOperand(operand, at, equalTo), isScalar(operand))],
-  ['$neq', (operand, at) => negated(compileOperand(operand, at, equalTo), at)],
-  ['$gt', (operand, at) => compileOrder(operand, at, (order) => order > 0)],
-  ['$gte', (operand, at) => compileOrder(operand, at, (order) => order >= 0)],
-  ['$lt', (operand, at) => compileOrder(operand, at, (order) => order < 0)],
-  ['$lte', (operand, at) => compileOrder(operand, at, (order) => order <= 0)],
-  ['$in', (operand, at) => seesArray(compileIn(operand, at), Array.isArray(operand))],
-  ['$nin', (operand, at) => negated(compileIn(operand, at), at)],
-  ['$startsWith', (operand, at) => compileText(operand, at, (text, part) => text.startsWith(part))],
-  ['$endsWith', (operand, at) => compileText(operand, at, (text, part) => text.endsWith(part))],
-  ['$exist', compileExist],
-  ['$and', (operand, at) => seesArray(every(compileConditions(operand, at)))],
-  ['$or', compileOr],
-  ['$not', compileNot],
+interface Operator {
+  write: (operand: unknown, at: Place) => void
+  /** Whether it is given the elements of an array, one of which passes it beside the object's others. */
+  isSingle?: (operand: unknown) => boolean
+}
+
+const always = (): boolean => true
+
+const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['$eq', { write: writeEqual, isSingle: isScalar }],
+  [
+    '$neq',
+    { write: (operand, at) => writeBelow(Op.unlike, at, (below) => writeEqual(operand, below)) },
+  ],
+  ['$gt', { write: (operand, at) => writeOrder(Op.greater, operand, at), isSingle: always }],
+  [
+    '$gte',
+    { write: (operand, at) => writeOrder(Op.greaterOrEqual, operand, at), isSingle: always },
+  ],
+  ['$lt', { write: (operand, at) => writeOrder(Op.less, operand, at), isSingle: always }],
+  ['$lte', { write: (operand, at) => writeOrder(Op.lessOrEqual, operand, at), isSingle: always }],
+  ['$in', { write: writeIn, isSingle: Array.isArray }],
+  [
+    '$nin',
+    { write: (operand, at) => writeBelow(Op.unlike, at, (below) => writeIn(operand, below)) },
+  ],
+  ['$startsWith', { write: (operand, at) => writeEdge(Op.begins, operand, at), isSingle: always }],
+  ['$endsWith', { write: (operand, at) => writeEdge(Op.ends, operand, at), isSingle: always }],
+  ['$exist', { write: writeExist }],
+  ['$and', { write: (operand, at) => writeConditions(Op.and, operand, at) }],
+  ['$or', { write: (operand, at) => writeConditions(Op.or, operand, at) }],
+  [
+    '$not',
+    { write: (operand, at) => writeBelow(Op.not, at, (below) => writeCondition(operand, below)) },
+  ],
 ])
 
-function compileOperator(name: string, operand: unknown, place: Place): Operator {
-  const compile = OPERATORS.get(name)
-  if (compile !== undefined && operand instanceof ExactNumber) {
-    return seesArray(reject(place, INEXACT))
+function isSingle(key: string, operand: unknown): boolean {
+  if (!key.startsWith('$')) return true
+  return OPERATORS.get(key)?.isSingle?.(operand) === true
+}
+
+function writeOperator(key: string, operand: unknown, at: Place): void {
+  const operator = OPERATORS.get(key)
+  if (!isStorable(key)) note(at, UNSTORABLE)
+  if (operator === undefined) {
+    reject(at, `is an unknown operator; known are ${[...OPERATORS.keys()].join(' ')}`)
+  } else if (operand instanceof ExactNumber) reject(at, INEXACT)
+  else operator.write(operand, at)
+}
+
+/** Writes a node with one other below it, at the same path. */
+function writeBelow(
+  op: typeof Op.not | typeof Op.unlike,
+  at: Place,
+  write: (below: Place) => void,
+): void {
+  const node = at.writer.open(op, at.name)
+  write({ ...at, name: 0 })
+  at.writer.close(node)
+}
+
+function writeEqual(operand: unknown, at: Place): void {
+  if (!isKeepable(operand, at)) return
+  const { writer } = at
+  if (isScalar(operand)) {
+    writer.leaf(Op.equal, at.name, writer.scalar(operand))
+    return
   }
-  if (compile !== undefined) return compile(operand, place)
-  return seesArray(
-    reject(place, `is an unknown operator; known are ${[...OPERATORS.keys()].join(' ')}`),
-  )
+  const node = writer.open(Op.equalData, at.name)
+  writeData(operand, writer)
+  writer.close(node)
 }
 
-/** An operator that sees arrays whole, unless it is `alsoSingle`: then one element passes it beside the others. */
-function seesArray(check: Check, alsoSingle = false): Operator {
-  return { check, isWhole: !alsoSingle }
+/** Data, not conditions: its keys may begin with `$`. */
+function writeData(data: unknown, writer: Writer): void {
+  if (isScalar(data)) writer.leaf(Op.scalar, 0, writer.scalar(data))
+  else if (Array.isArray(data)) {
+    const node = writer.open(Op.array, 0, data.length)
+    for (const item of data) writeData(item, writer)
+    writer.close(node)
+  } else {
+    const node = writer.open(Op.members, 0)
+    for (const [key, item] of Object.entries(Object(data))) {
+      const member = writer.open(Op.member, 0, writer.name(key))
+      writeData(item, writer)
+      writer.close(member)
+    }
+    writer.close(node)
+  }
 }
 
-function negated(check: Check, place: Place): Operator {
-  return seesArray(existingAndNot(check, pathOf(place)))
-}
+type Order = typeof Op.greater | typeof Op.greaterOrEqual | typeof Op.less | typeof Op.lessOrEqual
 
-/** `order` is negative, zero or positive, as the value compares with the operand. */
-type Holds = (order: number) => boolean
-
-function compileOrder(operand: unknown, place: Place, holds: Holds): Operator {
+function writeOrder(op: Order, operand: unknown, at: Place): void {
   if (typeof operand !== 'number' && typeof operand !== 'string') {
-    return seesArray(reject(place, 'must be a number or a text'))
-  }
-  const path = pathOf(place)
-  const check: Check = (value, budget) =>
-    holds(orderOf(value, operand, budget)) ? undefined : path
-  return { check: compileOperand(operand, place, () => check), isWhole: false }
+    reject(at, 'must be a number or a text')
+  } else if (isKeepable(operand, at)) at.writer.leaf(op, at.name, at.writer.scalar(operand))
 }
 
-/** Not a number where the two cannot be compared: that is neither more nor less. */
-function orderOf(value: unknown, operand: string | number, budget: Budget): number {
-  if (typeof operand === 'number' && value instanceof ExactNumber) {
-    return compareNumber(value, operand, budget)
+function writeIn(operand: unknown, at: Place): void {
+  const { writer } = at
+  if (isScalar(operand)) {
+    if (isKeepable(operand, at)) writer.leaf(Op.contains, at.name, writer.scalar(operand))
+    return
   }
-  const areAlike =
-    (typeof value === 'number' || typeof value === 'string') && typeof value === typeof operand
-  if (!areAlike) return Number.NaN
-  if (typeof operand === 'string') chargeText(budget, operand.length)
-  return value === operand ? 0 : value < operand ? -1 : 1
-}
-
-function compileIn(operand: unknown, place: Place): Check {
-  if (isScalar(operand)) return compileOperand(operand, place, containing)
-  const path = pathOf(place)
   const items: unknown[] = Array.isArray(operand) ? operand : [undefined]
   if (!items.every((item) => isScalar(item) || item instanceof ExactNumber)) {
-    return reject(place, 'must be a text, number, boolean or null, or an array of these')
+    reject(at, 'must be a text, number, boolean or null, or an array of these')
+    return
   }
+  if (!isKeepable(operand, at)) return
   const scalars = items.filter(isScalar)
-  const accepted = new Set<unknown>(scalars)
-  const lengthMax = scalars.reduce<number>(longerOf, 0)
-  const check: Check = (value, budget) => {
-    if (value instanceof ExactNumber) {
-      return scalars.some((item) => isSameScalar(value, item, budget)) ? undefined : path
-    }
-    // A text is hashed to be looked up, however long it is.
-    if (typeof value === 'string') {
-      if (value.length > lengthMax) return path
-      chargeText(budget, value.length)
-    }
-    return accepted.has(value) ? undefined : path
+  if (scalars.length <= COMPARED_MAX) writeScalars(Op.oneOf, scalars, at)
+  else {
+    const length = scalars.reduce<number>(longerOf, 0)
+    writer.leaf(Op.oneOfMany, at.name, writer.set({ scalars: new Set(scalars), length }))
   }
-  return compileOperand(operand, place, () => onElements(check, path))
 }
 
 function longerOf(length: number, item: unknown): number {
   return typeof item === 'string' ? Math.max(length, item.length) : length
 }
 
-function compileText(
-  operand: unknown,
-  place: Place,
-  holds: (text: string, part: string) => boolean,
-): Operator {
+type Listed = typeof Op.oneOf | typeof Op.begins | typeof Op.ends
+
+function writeScalars(op: Listed, scalars: readonly Scalar[], at: Place, operand = 0): void {
+  const { writer } = at
+  const node = writer.open(op, at.name, operand)
+  for (const scalar of scalars) writer.leaf(Op.scalar, 0, writer.scalar(scalar))
+  writer.close(node)
+}
+
+function writeEdge(op: typeof Op.begins | typeof Op.ends, operand: unknown, at: Place): void {
   const parts: unknown[] = Array.isArray(operand) ? operand : [operand]
   const texts = parts.filter((part) => typeof part === 'string')
   if (texts.length === 0 || texts.length < parts.length) {
-    return seesArray(reject(place, 'must be a text or an array of texts'))
+    reject(at, 'must be a text or an array of texts')
+  } else if (isKeepable(operand, at)) {
+    const length = texts.reduce((sum, text) => sum + text.length, 0)
+    writeScalars(op, texts, at, length)
   }
-  const path = pathOf(place)
-  const length = texts.reduce((sum, text) => sum + text.length, 0)
-  const check: Check = (value, budget) => {
-    if (typeof value !== 'string') return path
-    budget.left -= texts.length
-    chargeText(budget, length)
-    return texts.some((part) => holds(value, part)) ? undefined : path
-  }
-  return { check: compileOperand(operand, place, () => check), isWhole: false }
 }
 
-function compileExist(operand: unknown, place: Place): Operator {
-  if (typeof operand !== 'boolean') return seesArray(reject(place, 'must be true or false'))
-  const path = pathOf(place)
-  const absent: Check = (value) => (value === undefined ? undefined : path)
-  return seesArray(operand ? existing(path) : absent)
+function writeExist(operand: unknown, at: Place): void {
+  if (typeof operand !== 'boolean') reject(at, 'must be true or false')
+  else at.writer.leaf(operand ? Op.exists : Op.absent, at.name)
 }
 
-function compileOr(operand: unknown, place: Place): Operator {
-  const path = pathOf(place)
-  const conditions = compileConditions(operand, place)
-  return seesArray((value, budget) => {
-    const isMet = (condition: Check) => --budget.left < 0 || condition(value, budget) === undefined
-    return conditions.some(isMet) ? undefined : path
-  })
-}
-
-function compileNot(operand: unknown, place: Place): Operator {
-  const path = pathOf(place)
-  const condition = compileCondition(operand, place)
-  return seesArray((value, budget) => (condition(value, budget) === undefined ? path : undefined))
-}
-
-function compileConditions(operand: unknown, place: Place): Check[] {
+function writeConditions(op: typeof Op.and | typeof Op.or, operand: unknown, at: Place): void {
   if (!Array.isArray(operand) || operand.length === 0) {
-    return [reject(place, 'must be an array with at least one condition')]
-  }
-  if (place.depth > FILTER_DEPTH_MAX) return [rejectDepth(place)]
-  return operand.map((item, index) => compileCondition(item, inside(place, String(index))))
+    reject(at, 'must be an array with at least one condition')
+  } else if (at.depth > FILTER_DEPTH_MAX) rejectDepth(at)
+  else writeItems(op, operand, at)
 }
 
-/** Compiles an operand that is data, not a condition: its keys may begin with `$`. */
-function compileOperand<T>(
-  operand: T,
-  place: Place,
-  compile: (operand: T, path: string) => Check,
-): Check {
-  return rejectData(operand, place) ?? compile(operand, pathOf(place))
+function isScalar(value: unknown): value is Scalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
 const INEXACT = 'is a number that cannot be kept exactly'
+const UNSTORABLE = 'holds U+0000 or half a surrogate pair'
 
-/** Rejects the first thing in data that cannot be kept, where it stands; undefined when all can. */
-function rejectData(data: unknown, place: Place): Check | undefined {
-  if (data instanceof ExactNumber) return reject(place, INEXACT)
-  if (typeof data === 'string' && !isStorable(data)) {
-    return reject(place, 'holds U+0000 or half a surrogate pair')
-  }
-  if (typeof data !== 'object' || data === null) return undefined
-  if (place.depth > FILTER_DEPTH_MAX) return rejectDepth(place)
-  for (const [key, value] of Object.entries(data)) {
-    const rejected = rejectData(key, place) ?? rejectData(value, inside(place, key))
-    if (rejected !== undefined) return rejected
-  }
-  return undefined
+/** Whether data can be kept; else the first thing in it that cannot is a fault where it stands, and nothing holds here. */
+function isKeepable(data: unknown, at: Place): boolean {
+  if (!hasFault(data, at)) return true
+  at.writer.leaf(Op.never, at.name)
+  return false
+}
+
+function hasFault(data: unknown, at: Place): boolean {
+  if (data instanceof ExactNumber) return note(at, INEXACT)
+  if (typeof data === 'string') return !isStorable(data) && note(at, UNSTORABLE)
+  if (typeof data !== 'object' || data === null) return false
+  if (at.depth > FILTER_DEPTH_MAX) return note(at, TOO_DEEP)
+  return Object.entries(data).some(
+    ([key, value]) => hasFault(key, at) || hasFault(value, inside(at, key)),
+  )
 }
 
 /** A filter is kept as jsonb, which takes neither. */
@@ -275,22 +278,28 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-function inside(place: Place, step: string): Place {
-  return { ...place, path: [...place.path, step], depth: place.depth + 1 }
+function inside(above: Place, step: string, name = 0): Place {
+  const { isHeaders, writer, faults } = above
+  return { above, step, depth: above.depth + 1, name, isHeaders, writer, faults }
 }
 
-function pathOf(place: Place): string {
-  return place.path.join('.')
+const TOO_DEEP = `is deeper than ${FILTER_DEPTH_MAX} levels`
+
+function rejectDepth(place: Place): void {
+  reject(place, TOO_DEEP)
 }
 
-function rejectDepth(place: Place): Check {
-  return reject(place, `is deeper than ${FILTER_DEPTH_MAX} levels`)
+/** Holds for nothing. */
+function reject(place: Place, message: string): void {
+  note(place, message)
+  place.writer.leaf(Op.never, place.name)
 }
 
-function reject(place: Place, message: string): Check {
-  const path = pathOf(place)
+function note(place: Place, message: string): true {
   if (place.faults.length < FAULTS_MAX) {
-    place.faults.push({ path: place.path, message: `${path} ${message}` })
+    const path: string[] = []
+    for (let at: Place | undefined = place; at !== undefined; at = at.above) path.unshift(at.step)
+    place.faults.push({ path, message: `${path.join('.')} ${message}` })
   }
-  return () => path
+  return true
 }

@@ -4,6 +4,8 @@ import { expect, test } from 'vitest'
 import { parseExactJson, parseJson } from '../request/json.ts'
 import { compileFilter, Filter, type Matchable, matchFilter, matchFilters } from './filter.ts'
 
+const LONG = 'x'.repeat(300)
+
 const EVENT: Matchable = {
   eventType: 'order.paid',
   headers: { 'x-shop': 'one', 'x-none': undefined },
@@ -33,6 +35,8 @@ function nested(depth: number, open: string, close: string): unknown {
 }
 
 type Case = [condition: unknown, value: unknown, matched: boolean]
+
+const MANY = Array.from({ length: 100 }, (_, at) => `n${at}`)
 
 const CASES: readonly Case[] = [
   // A bare value is $eq, with strict types.
@@ -94,6 +98,11 @@ const CASES: readonly Case[] = [
   [{ $in: [1, 'a'] }, '1', false],
   [{ $in: [1, 'a'] }, ['x', 1], true],
   [{ $in: [] }, 1, false],
+  [{ $in: MANY }, 'n99', true],
+  [{ $in: MANY }, 99, false],
+  [{ $in: MANY }, ['x', 'n7'], true],
+  [{ $nin: MANY }, 'x', true],
+  [{ $nin: MANY }, 'n99', false],
   [{ $in: 'ell' }, 'hello', true],
   [{ $in: 'elf' }, 'hello', false],
   [{ $in: 1 }, '1', false],
@@ -222,6 +231,15 @@ test.for<[filter: unknown, failed: { failedPart: string; path: string } | undefi
     { failedPart: 'headers', path: 'headers.x-shop' },
   ],
   [{ body: { a: { b: { $gt: 1 } } } }, { failedPart: 'body', path: 'body.a.b.$gt' }],
+  [
+    { body: { $and: [{ a: {} }, { a: { b: 1 } }] } },
+    { failedPart: 'body', path: 'body.$and.1.a.b' },
+  ],
+  [{ body: { a: { $or: [1, { b: 2 }] } } }, { failedPart: 'body', path: 'body.a.$or' }],
+  [{ body: { a: { $not: { $or: [{ b: 0 }] } } } }, { failedPart: 'body', path: 'body.a.$not' }],
+  [{ body: { a: { b: 1, $exist: false } } }, { failedPart: 'body', path: 'body.a.$exist' }],
+  [{ body: { a: {}, '': { c: 1 } } }, { failedPart: 'body', path: 'body..c' }],
+  [{ body: { [LONG]: 1 } }, { failedPart: 'body', path: `body.${LONG}`.slice(0, 255) }],
 ])('filter %j fails at %j', ([filter, failed]) => {
   const result = run(filter, { payload: () => ({ a: { b: 0 } }) })
   expect(result).toEqual(failed === undefined ? { matched: true } : { matched: false, ...failed })
@@ -485,6 +503,12 @@ test.for<[filter: string, payload: string, matched: boolean]>([
   ['{"$lt":9007199254740994}', '9007199254740993', true],
   ['{"$lte":9007199254740992}', '9007199254740993', false],
   ['{"$lt":-9007199254740992}', '-9007199254740993', true],
+  [
+    '{"$in":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,9007199254740992]}',
+    '9007199254740993',
+    false,
+  ],
+  ['{"$in":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}', '16.0', true],
   ['{"$in":9007199254740992}', '[9007199254740993]', false],
   ['9007199254740992', '[1,9007199254740993]', false],
   ['[9007199254740992]', '[9007199254740993]', false],

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { FILTER_BYTES_MAX, MATCH_STEPS_MAX } from '../limits.ts'
 import { nowDoing } from '../loop/watch.ts'
 import { objectOf } from '../request/form.ts'
-import type { Budget, Check } from './check.ts'
-import { compileCondition, type ConditionFault, isStorable } from './condition.ts'
+import { type ConditionFault, isStorable, writeCondition } from './condition.ts'
+import { pathTo, type Program, Writer } from './program.ts'
+import { meets, type Run } from './run.ts'
 
 /** What filters look at. `payload` is called at most once, and only by a filter with a `body`. */
 export interface Matchable {
@@ -29,15 +30,17 @@ interface EventTypes {
 
 export interface CompiledFilter {
   eventTypes: EventTypes | undefined
-  headers: Check | undefined
-  query: Check | undefined
-  body: Check | undefined
+  headers: Program | undefined
+  query: Program | undefined
+  body: Program | undefined
 }
 
 const EVENT_TYPES_MAX = 200
 const EVENT_TYPE_LENGTH_MAX = 255
+/** It is stored with each event that does not pass; a member's name may be as long as a filter. */
 const PATH_LENGTH_MAX = 255
 const MATCHED: Match = { matched: true }
+const EMPTY = new Writer().program('')
 
 const eventType = z
   .string()
@@ -138,7 +141,13 @@ export function matchFilters(filters: readonly CompiledFilter[], event: Matchabl
 
 class Matcher {
   readonly #event: Matchable
-  readonly #budget: Budget = { left: 0 }
+  readonly #run: Run = {
+    program: EMPTY,
+    nodes: EMPTY.nodes,
+    left: 0,
+    failedAt: 0,
+    counts: undefined,
+  }
   #query: unknown
   #payload: { value: unknown } | undefined
   left: number
@@ -150,30 +159,33 @@ class Matcher {
 
   /** The last filter took more than it was given. */
   get isSpent(): boolean {
-    return this.#budget.left < 0
+    return this.#run.left < 0
   }
 
   match({ eventTypes, headers, query, body }: CompiledFilter, share: number): Match {
-    this.#budget.left = share - (eventTypes?.prefixes ?? 0)
+    this.#run.left = share - (eventTypes?.prefixes ?? 0)
     const match =
       eventTypes?.accepts(this.#event.eventType) === false
         ? failedAt('eventTypes')
-        : (this.#run('headers', headers) ??
-          this.#run('query', query) ??
+        : (this.#fail('headers', headers) ??
+          this.#fail('query', query) ??
           // Last, because it has to be parsed.
-          this.#run('body', body) ??
+          this.#fail('body', body) ??
           MATCHED)
-    this.left -= share - this.#budget.left
+    this.left -= share - this.#run.left
     return match
   }
 
   /** The mismatch of one part; undefined when the part is absent or matches. */
-  #run(name: ReadPart, check: Check | undefined): Match | undefined {
-    if (check === undefined) return undefined
-    const failed = this.isSpent ? undefined : check(this.#read(name), this.#budget)
+  #fail(name: ReadPart, program: Program | undefined): Match | undefined {
+    if (program === undefined) return undefined
+    this.#run.program = program
+    this.#run.nodes = program.nodes
+    const isMet = this.isSpent || meets(this.#run, this.#read(name))
     if (this.isSpent) return failedAt(name)
-    if (failed === undefined) return undefined
-    return { matched: false, failedPart: name, path: shortened(failed) }
+    if (isMet) return undefined
+    const path = pathTo(this.#run.failedAt, program, PATH_LENGTH_MAX)
+    return { matched: false, failedPart: name, path }
   }
 
   #read(name: ReadPart): unknown {
@@ -181,11 +193,6 @@ class Matcher {
     if (name === 'query') return (this.#query ??= objectOf(this.#event.query))
     return (this.#payload ??= { value: this.#event.payload() }).value
   }
-}
-
-/** It is stored with each event that does not pass; a member's name may be as long as a filter. */
-function shortened(path: string): string {
-  return path.length <= PATH_LENGTH_MAX ? path : path.slice(0, PATH_LENGTH_MAX).toWellFormed()
 }
 
 function failedAt(name: FilterPart): Match {
@@ -207,15 +214,25 @@ function compileEventTypes(patterns: readonly string[]): EventTypes {
   }
 }
 
-function compilePart(name: ReadPart, source: unknown): Check | undefined {
-  return source === undefined ? undefined : readPart(name, source).check
+function compilePart(name: ReadPart, source: unknown): Program | undefined {
+  return source === undefined ? undefined : readPart(name, source).writer.program(name)
 }
 
 /** One reading of the grammar serves validation and matching, so that they cannot drift apart. */
-function readPart(name: ReadPart, source: unknown): { check: Check; faults: ConditionFault[] } {
+function readPart(name: ReadPart, source: unknown): { writer: Writer; faults: ConditionFault[] } {
   const faults: ConditionFault[] = []
-  const place = { path: [name], depth: 1, isHeaders: name === 'headers', faults }
-  return { check: compileCondition(source, place), faults }
+  const writer = new Writer()
+  const isHeaders = name === 'headers'
+  writeCondition(source, {
+    above: undefined,
+    step: name,
+    depth: 1,
+    name: 0,
+    isHeaders,
+    writer,
+    faults,
+  })
+  return { writer, faults }
 }
 
 function part(name: ReadPart): z.ZodUnknown {

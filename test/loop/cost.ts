@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 /** What one turn of a loop may take of anything that a tenant or a stranger sends. */
 const TURN_MS = 50
 
@@ -28,4 +30,21 @@ function fixedWork(): number {
 /** The least of some runs: the first of a function is slower by its compilation, others by a collection of garbage. */
 export function leastMs(act: () => unknown): number {
   return Math.min(...Array.from({ length: 3 }, () => cpuMs(act)))
+}
+
+/** The most time of this thread that a turn of the loop takes while `act` is under way, garbage collections included. */
+export async function longestTurnMs(act: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let before = process.threadCpuUsage()
+  const look = (): void => {
+    const { user, system } = process.threadCpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1_000)
+    before = process.threadCpuUsage()
+    next = setImmediate(look)
+  }
+  let next = setImmediate(look)
+  await act()
+  await nextTurn()
+  clearImmediate(next)
+  return longest
 }

@@ -3,7 +3,7 @@ import { connectionFilters } from '../../../core/db/events/ingest-sources.ts'
 import { giveWay } from '../../../core/loop/turn.ts'
 import { compileFilter, storedFilter, type CompiledFilter } from '../../../core/match/filter.ts'
 
-/** Text of the filters that are kept, of all sources: compiled, they take some fifty times as much. */
+/** Text of the filters that are kept, of all sources: compiled, they take up to seven times as much besides. */
 const KEPT_CHARACTERS_MAX = 8 * 1024 * 1024
 
 /** Filters that one query reads: 1 MiB at most. */
