@@ -9,6 +9,7 @@ import {
   cidrs,
   encryptionKey,
   existingFile,
+  gatewayOrigin,
   host,
   matching,
   oneOf,
@@ -48,7 +49,7 @@ const Settings = z.object({
   OPS_PORT: port.default(9090),
   API_URL: origin.optional(),
   INGEST_URL: origin.optional(),
-  GATEWAY_URL: origin.optional(),
+  GATEWAY_URL: gatewayOrigin.optional(),
   /** CIDRs whose X-Forwarded-For is believed. */
   TRUSTED_PROXIES: cidrs({ everything: false }).default([]),
   /** Connections of one address, of ingest and of the API each; proxies that are trusted have no such limit. */
@@ -104,6 +105,8 @@ export function readSettings(
     ...look(values),
     ...spoolFaults(values),
     ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
+    ...samePorts(values, 'API_PORT', 'GATEWAY_PORT'),
+    ...samePorts(values, 'INGEST_PORT', 'GATEWAY_PORT'),
     ...(values.SPOOL_REPLICAS !== undefined && !isGiven(env, 'NATS_URL', 'SPOOL_NATS_URL')
       ? [
           'SPOOL_REPLICAS: the NATS that npm start brings is one server. Set NATS_URL or SPOOL_NATS_URL to a cluster, or leave it out',
@@ -120,8 +123,11 @@ const Role = Settings.extend({ HOST: host.default('0.0.0.0') }).required({
 
 export type Config = z.infer<typeof Role>
 
+/** The port of a role that serves others than whoever operates it. */
+export type OwnPort = 'API_PORT' | 'INGEST_PORT' | 'GATEWAY_PORT'
+
 /** The settings of one role, which needs all three services. Throws one error naming every fault. */
-export function readConfig(env: Environment, ownPort?: 'API_PORT' | 'INGEST_PORT'): Config {
+export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
     ...(ownPort === undefined ? [] : samePorts(values, ownPort, 'OPS_PORT')),
@@ -203,7 +209,7 @@ function shown(name: string, value: string): string {
   return ` ${JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text)}`
 }
 
-type PortName = 'API_PORT' | 'INGEST_PORT' | 'OPS_PORT'
+type PortName = OwnPort | 'OPS_PORT'
 
 function samePorts(values: Values, one: PortName, other: PortName): string[] {
   if (values[one] !== values[other] || values[one] === undefined || values[one] === 0) return []

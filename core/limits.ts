@@ -219,3 +219,34 @@ export const FAILING_SILENCE_DAYS = 7
 
 /** How long operational events are kept. Ours. */
 export const OPERATIONAL_EVENT_DAYS = 90
+
+/**
+ * Connectors: bytes of request bodies that a gateway lets agents hold, all of them and those of one organisation; sessions
+ * of a gateway; dials of one address to a gateway. Ours.
+ */
+export const TUNNEL_BODY_BYTES = 256 * 1024 * 1024
+export const TUNNEL_ORGANISATION_BODY_BYTES = 64 * 1024 * 1024
+export const GATEWAY_SESSIONS_MAX = 10_000
+export const DIALS_PER_SECOND = 50
+export const DIALS_BURST = 200
+
+/** (spec: Limits, "Public connector endpoints", "Bootstrap", "Heartbeat") */
+export const PUBLIC_REQUESTS_PER_SECOND = 5
+export const PUBLIC_REQUESTS_BURST = 20
+export const BOOTSTRAP_SECONDS = 5
+export const HEARTBEAT_SECONDS = 1
+
+/**
+ * How often a replica is told to report, and how many reports a second come from one address at most: half of what the
+ * limit allows. Ours.
+ */
+export const HEARTBEAT_INTERVAL_SECONDS = 15
+export const ADDRESS_HEARTBEATS_PER_SECOND = 2.5
+
+/** Hosts that a connector can be narrowed to. Ours. */
+export const ALLOWED_HOSTS_MAX = 100
+export const ALLOWED_HOST_LENGTH_MAX = 300
+
+/** How long a revoked token is answered with its reason (decisions), and a silent replica kept (ours). */
+export const REVOKED_TOKEN_DAYS = 30
+export const SILENT_REPLICA_DAYS = 7

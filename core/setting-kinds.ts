@@ -125,19 +125,29 @@ export function serverUrl(schemes: readonly string[], path: 'database' | 'none')
 }
 
 /** `https://relay.example.com`: what comes before the path, in the form that URLs are compared in. */
-export const origin = z.string().transform((text, context) => {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    return refuse(context, 'must be an origin such as https://relay.example.com')
-  }
-  if (url.username !== '' || url.password !== '') {
-    return refuse(context, 'must hold no user and no password')
-  }
-  if (!/^\/*$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
-    return refuse(context, `must end after the host and the port: ${url.origin}`)
-  }
-  return url.origin
-})
+export const origin = originOf(/^https?:$/, 'https://relay.example.com')
+
+/** The same of the gateway, as agents dial it: `wss://gateway.example.com`. */
+export const gatewayOrigin = originOf(/^(?:https?|wss?):$/, 'wss://gateway.example.com').transform(
+  (text) => text.replace(/^http/, 'ws'),
+)
+
+function originOf(schemes: RegExp, example: string) {
+  return z.string().transform((text, context) => {
+    const url = URL.parse(text)
+    if (url === null || !schemes.test(url.protocol)) {
+      return refuse(context, `must be an origin such as ${example}`)
+    }
+    if (url.username !== '' || url.password !== '') {
+      return refuse(context, 'must hold no user and no password')
+    }
+    const plain = `${url.protocol}//${url.host}`
+    if (!/^\/*$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
+      return refuse(context, `must end after the host and the port: ${plain}`)
+    }
+    return plain
+  })
+}
 
 /** A URL without what may be secret in it: password, query. Undefined when it cannot be told what is. */
 export function withoutSecrets(text: string): string | undefined {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { readConfig, SettingsError, type Config } from './config.ts'
+import { readConfig, SettingsError, type Config, type OwnPort } from './config.ts'
 import type { Logger } from './log.ts'
 import type { Environment } from './setting-files.ts'
 import { misspeltSettings } from './setting-names.ts'
@@ -9,7 +9,7 @@ const AGAIN_MS = 500
 const LINE_MS = 10_000
 
 /** The settings of the role that this process is. Wrong ones end it with code 1 and a line for each fault. */
-export function configOrEnd(env: Environment, ownPort?: 'API_PORT' | 'INGEST_PORT'): Config {
+export function configOrEnd(env: Environment, ownPort?: OwnPort): Config {
   try {
     return readConfig(env, ownPort)
   } catch (error) {

@@ -1,12 +1,13 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 import type { LedgerTable, SubscriptionTable } from './billing/billing-tables.ts'
+import type { ConnectorTables } from './connectors/tables.ts'
 import type { DestinationFailureTable, OperationalEventTable } from './deliveries/failure-tables.ts'
 import type { OperationTable } from './operations/operation-table.ts'
 import type { StatisticsTables } from './statistics/statistics-tables.ts'
 
 /** Every table as kysely sees it. Times are dates to read and ISO text or dates to write. */
-export interface Tables extends StatisticsTables {
+export interface Tables extends StatisticsTables, ConnectorTables {
   organisation: OrganisationTable
   project: ProjectTable
   api_key: ApiKeyTable

@@ -1,58 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const RANDOM_LENGTH = 37
-const CHECKSUM_LENGTH = 6
+import { makeSecret, parseSecret, type NewSecret } from './secret-text.ts'
 
 /** A new key as its owner sees it once. (decisions: Rotation, keys, roles) */
-export interface NewApiKey {
-  text: string
-  hash: Buffer
-  /** The last four characters, to tell keys apart in a list. */
-  hint: string
-}
-
-/** `<prefix>_sk_` + 37 random base62 characters + their CRC32 in 6 more, by which a secret scanner knows a key. */
-export function makeApiKey(prefix: string): NewApiKey {
-  const random = randomBase62(RANDOM_LENGTH)
-  const text = `${prefix}_sk_${random}${checksum(random)}`
-  return { text, hash: hashOf(text), hint: text.slice(-4) }
+export function makeApiKey(prefix: string): NewSecret {
+  return makeSecret(prefix, 'sk')
 }
 
 /** The hash under which a key is stored; undefined for what was never a key of this installation. */
 export function parseApiKey(prefix: string, text: string): Buffer | undefined {
-  const start = `${prefix}_sk_`
-  if (!text.startsWith(start)) return undefined
-  const secret = text.slice(start.length)
-  if (secret.length !== RANDOM_LENGTH + CHECKSUM_LENGTH || !/^[0-9A-Za-z]+$/.test(secret)) {
-    return undefined
-  }
-  const random = secret.slice(0, RANDOM_LENGTH)
-  return checksum(random) === secret.slice(RANDOM_LENGTH) ? hashOf(text) : undefined
-}
-
-function hashOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}
-
-function checksum(text: string): string {
-  let rest = crc32(text)
-  let digits = ''
-  for (let n = 0; n < CHECKSUM_LENGTH; n++) {
-    digits = (BASE62[rest % 62] ?? '') + digits
-    rest = Math.floor(rest / 62)
-  }
-  return digits
-}
-
-/** Bytes from 248 up are thrown away: 256 is no multiple of 62 and would favour the first letters. */
-function randomBase62(length: number): string {
-  let text = ''
-  while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      if (byte < 248 && text.length < length) text += BASE62[byte % 62] ?? ''
-    }
-  }
-  return text
+  return parseSecret(prefix, 'sk', text)
 }

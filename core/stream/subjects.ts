@@ -34,6 +34,15 @@ export const TEST_DELIVERY = 'deliveries.test'
 /** Counts of accepted requests that ingest processes tell each other. */
 export const INGEST_COUNTS = 'ingest.counts'
 
+/** Connectors were made, changed or deleted: every gateway looks what holds now. */
+export const CONNECTORS_CHANGED = 'connectors.changed'
+
+/** A connector has a session again: workers send what waits for it. */
+export const CONNECTOR_ONLINE = 'connectors.online'
+
+/** Gateways say that they live. */
+export const GATEWAY_LIVES = 'gateways.alive'
+
 /** Events of a project were stored: whoever shows them live looks at once instead of at its next tick. */
 export function eventsStoredSubject(projectId: string): string {
   return `events.stored.${projectId}`

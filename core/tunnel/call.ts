@@ -23,6 +23,8 @@ const Reply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('failure'), replicaId: z.string(), failure: Failure }),
   /** The destination certainly did not get the whole request. `isFull`: the connector is online and has no room. */
   z.object({ kind: z.literal('unsent'), isFull: z.boolean() }),
+  /** The agent gave no answer in time, not even that the destination gave none. */
+  z.object({ kind: z.literal('silent'), replicaId: z.string() }),
   /** The session ended before the answer: the destination may have the request. */
   z.object({ kind: z.literal('lost'), replicaId: z.string() }),
 ])

@@ -17,7 +17,9 @@ interface CallsDeps {
   nats: NatsConnection
   log: Logger
   sessions: Sessions<Choosable>
+  /** As workers know it: another one after a restart, which has none of the calls of the one before. */
   gatewayName: string
+  count(outcome: Outcome['kind']): void
 }
 
 const QUEUE = 'gateways'
@@ -37,8 +39,8 @@ export class Calls {
     this.#deps = deps
   }
 
-  /** To be called when a connector's sessions changed: subscribes to its calls, or stops. */
-  follow(connectorId: string): void {
+  /** To be called when a connector's sessions changed: subscribes to its calls, or stops. Whether it came online here. */
+  follow(connectorId: string): boolean {
     const { sessions, nats } = this.#deps
     const known = this.#subscriptions.get(connectorId)
     const isOnline = sessions.isOnline(connectorId)
@@ -50,11 +52,13 @@ export class Calls {
         },
       })
       this.#subscriptions.set(connectorId, subscription)
+      return true
     }
     if (!isOnline && known !== undefined) {
       known.unsubscribe()
       this.#subscriptions.delete(connectorId)
     }
+    return false
   }
 
   [Symbol.dispose](): void {
@@ -79,6 +83,7 @@ export class Calls {
     const body = this.#bodyOf(call.head, call.piece, message.reply ?? '')
     const signal = AbortSignal.timeout(request.timeoutMs + GRACE_MS)
     const outcome = await session.streams.send(request, body, signal)
+    this.#deps.count(outcome.kind)
     const { replicaId } = session.owner
     respond(replyOf(outcome, replicaId), outcome.kind === 'response' ? outcome.body : undefined)
   }
@@ -121,6 +126,7 @@ function replyOf(outcome: Outcome, replicaId: string): Reply {
       return { kind: 'unsent', isFull: false }
     // The agent did not even say that its time was up.
     case 'cancelled':
+      return { kind: 'silent', replicaId }
     case 'lost':
       return { kind: 'lost', replicaId }
   }

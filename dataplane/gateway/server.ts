@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -30,7 +30,7 @@ export interface Dialled {
 interface ServerDeps<Owner> {
   log: Logger
   gatewayName: string
-  remoteIpOf(request: IncomingMessage): string
+  remoteIpOf: (request: IncomingMessage) => string
   admit(dialled: Dialled): Promise<Admission<Owner>>
   opened(socket: WebSocket, owner: Owner, dialled: Dialled): void
 }
@@ -145,19 +145,31 @@ function readDialled({ headers }: IncomingMessage, remoteIp: string): Dialled {
   return { token, remoteIp, gateways }
 }
 
+/** What a client hears that has too many connections. */
+export const CONNECTION_REFUSAL = answerText({
+  kind: 'refused',
+  status: 429,
+  code: 'RATE_LIMITED',
+  message: 'Too many connections from this address',
+})
+
 function refuse(socket: Duplex, refused: Refused): void {
   if (socket.destroyed || socket.writableEnded) return
+  socket.end(answerText(refused))
+  setTimeout(() => socket.destroy(), CHECK_INTERVAL_MS).unref()
+}
+
+function answerText(refused: Refused): string {
   const { status, code, message, data, retryAfterSeconds } = refused
   const body = bodyOf(status, code, message, data)
   const lines = [
-    `HTTP/1.1 ${status} Refused`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     ...(retryAfterSeconds === undefined ? [] : [`retry-after: ${retryAfterSeconds}`]),
     'connection: close',
   ]
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
-  setTimeout(() => socket.destroy(), CHECK_INTERVAL_MS).unref()
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
 function bodyOf(status: number, code: string, message: string, data?: object): string {

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import type { WebSocket } from 'ws'
 
 import { type Link, type LinkEnd, type LinkTiming, openLink } from '../../core/tunnel/link.ts'
@@ -15,7 +17,7 @@ export interface SessionOwner {
 export interface SessionDeps {
   budget: BodyBudget
   gatewayName: string
-  timing?: LinkTiming
+  timing?: LinkTiming | undefined
   /** Called when the session can take requests no longer, or again has room. */
   changed(session: Session): void
   closed(session: Session, end: LinkEnd): void
@@ -28,6 +30,8 @@ export class Session {
   readonly owner: SessionOwner
   readonly streams: GatewayStreams
   readonly #link: Link
+  readonly #gatewayName: string
+  #allowedHosts: readonly string[]
 
   constructor(
     socket: WebSocket,
@@ -36,6 +40,8 @@ export class Session {
     allowedHosts: readonly string[],
   ) {
     this.owner = owner
+    this.#gatewayName = deps.gatewayName
+    this.#allowedHosts = allowedHosts
     this.#link = openLink(
       socket,
       {
@@ -55,17 +61,14 @@ export class Session {
       budget: deps.budget,
       owner: owner.organisationId,
     })
-    this.tellSettings(deps.gatewayName, allowedHosts)
+    this.#tellSettings()
   }
 
-  /** Sent at the start, and again when the connector's hosts change. */
-  tellSettings(gatewayName: string, allowedHosts: readonly string[]): void {
-    const settings = {
-      name: gatewayName,
-      streamsMax: SESSION_STREAMS_MAX,
-      allowedHosts: [...allowedHosts],
-    }
-    this.#link.write({ kind: 'settings', settings })
+  /** The connector's hosts may have changed: the agent hears of it. */
+  narrow(allowedHosts: readonly string[]): void {
+    if (isDeepStrictEqual(allowedHosts, this.#allowedHosts)) return
+    this.#allowedHosts = allowedHosts
+    this.#tellSettings()
   }
 
   /** The agent dials another gateway before it lets go of this one. */
@@ -77,5 +80,14 @@ export class Session {
   close(code: number, reason: string): void {
     this.streams.stopAccepting()
     this.#link.close(code, reason)
+  }
+
+  #tellSettings(): void {
+    const settings = {
+      name: this.#gatewayName,
+      streamsMax: SESSION_STREAMS_MAX,
+      allowedHosts: [...this.#allowedHosts],
+    }
+    this.#link.write({ kind: 'settings', settings })
   }
 }

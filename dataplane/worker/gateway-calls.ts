@@ -16,6 +16,7 @@ export type CallOutcome =
   | { kind: 'response'; reply: Extract<Reply, { kind: 'response' }>; body: Buffer }
   | { kind: 'failure'; reply: Extract<Reply, { kind: 'failure' }> }
   | { kind: 'unsent'; isFull: boolean }
+  | { kind: 'silent'; replicaId: string }
   | { kind: 'lost'; replicaId: string | null }
   /** No gateway has a session of the connector. */
   | { kind: 'offline' }

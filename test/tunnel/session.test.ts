@@ -282,10 +282,10 @@ test('plain HTTP, browsers and other sub-protocols get an answer and no session'
     socket.destroy()
     return String(data)
   }
-  expect(await upgrade('sec-websocket-protocol: chat\r\n')).toContain('400 Refused')
+  expect(await upgrade('sec-websocket-protocol: chat\r\n')).toContain('400 Bad Request')
   expect(
     await upgrade('sec-websocket-protocol: postern.tunnel.v1\r\norigin: https://a.example\r\n'),
-  ).toContain('403 Refused')
+  ).toContain('403 Forbidden')
   expect(gateway.dialled).toEqual([])
 })
 

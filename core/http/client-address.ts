@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+
+import { isWithin, type CompiledCidrs } from '../egress/address.ts'
+
+/** Addresses of X-Forwarded-For that are looked at: more proxies than that stand in no row. */
+const HOPS_MAX = 20
+
+/**
+ * Where a request comes from: the last address that is not one of the trusted proxies, each of which adds to
+ * `X-Forwarded-For` whom it speaks for.
+ */
+export function clientAddress(
+  {
+    socket,
+    headers,
+  }: Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } },
+  trusted: CompiledCidrs,
+): string {
+  let address = plain(socket.remoteAddress ?? '')
+  const forwarded = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .slice(-HOPS_MAX)
+  for (let said = forwarded.pop(); said !== undefined; said = forwarded.pop()) {
+    if (!isWithin(address, trusted)) return address
+    const next = plain(said.trim())
+    // What a trusted proxy wrote down is an address, or the proxy is the last that can be named.
+    if (isIP(next) === 0) return address
+    address = next
+  }
+  return address
+}
+
+/** An IPv4 address that came over an IPv6 socket is the same address. */
+function plain(address: string): string {
+  const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
+  return ipv4 ?? address
+}

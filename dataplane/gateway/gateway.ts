@@ -1,0 +1,173 @@
+import { once } from 'node:events'
+import type { IncomingMessage, Server } from 'node:http'
+
+import type { Registry } from 'prom-client'
+
+import type { Clock } from '../../core/clock.ts'
+import { provisionConnectors } from '../../core/db/connectors/connectors.ts'
+import { forgetSessions } from '../../core/db/connectors/live-sessions.ts'
+import type { GoodReplica } from '../../core/db/connectors/standing.ts'
+import type { Db } from '../../core/db/db.ts'
+import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
+import { newId } from '../../core/ids.ts'
+import {
+  DIALS_BURST,
+  DIALS_PER_SECOND,
+  TUNNEL_BODY_BYTES,
+  TUNNEL_ORGANISATION_BODY_BYTES,
+} from '../../core/limits.ts'
+import type { Logger } from '../../core/log.ts'
+import { followConnectors, noticeLife, noticeOnline } from '../../core/stream/connector-notices.ts'
+import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
+import type { LinkTiming } from '../../core/tunnel/link.ts'
+import { every } from '../every.ts'
+import { admit } from './admission.ts'
+import { BodyBudget } from './body-budget.ts'
+import { Calls } from './calls.ts'
+import { DialLimit } from './dial-limit.ts'
+import { Keeper } from './keeper.ts'
+import { openMetrics } from './metrics.ts'
+import { buildTunnelServer } from './server.ts'
+import { SessionRows } from './session-rows.ts'
+import { Sessions } from './sessions.ts'
+
+/** Workers count a gateway as dead that they have not heard for three of these. */
+const LIFE_MS = 1_000
+const PROVISION_MS = 1_000
+/** What a notice did not reach is found out this often. (decisions: Connectors, replicas, tunnel) */
+const SWEEP_MS = 10_000
+
+export interface GatewayDeps {
+  db: Db
+  nats: NatsConnection
+  clock: Clock
+  log: Logger
+  registry: Registry
+  /** As agents know it: the same when it restarts. */
+  name: string
+  remoteIpOf: (request: IncomingMessage) => string
+  timing?: LinkTiming
+}
+
+export interface Gateway extends AsyncDisposable {
+  server: Server
+  /** Sends agents elsewhere and waits until what they have in hand is answered. */
+  drain(): Promise<void>
+}
+
+/** Holds the sessions of agents, and gives them what workers send to their connectors. */
+export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
+  const { db, nats, log, name } = deps
+  const stop = new AbortController()
+  const identity = { id: newId(deps.clock.now()), role: 'gateway', name }
+  const { keeper, sessions, calls, rows, server, leave } = openParts(deps, identity.id)
+  const provision = provisioner(deps)
+  const notices = followConnectors(nats, (connectorIds) => {
+    Promise.all([keeper.look(connectorIds), provision()]).catch((err: unknown) =>
+      log.warn({ err }, 'Cannot look at changed connectors'),
+    )
+  })
+  await reportProcess(db, identity)
+  const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
+    every(ms, { signal: stop.signal, log, name: task }, act)
+  const tasks = [
+    repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity)),
+    repeat(LIFE_MS, 'life', lifeOf(nats, identity.id, sessions)),
+    repeat(PROVISION_MS, 'provisioning', provision),
+    repeat(SWEEP_MS, 'sessions', () => keeper.sweep()),
+  ]
+  const takeLeave = async (): Promise<void> => {
+    await forgetSessions(db, identity.id)
+    await forgetProcess(db, identity.id)
+  }
+  return {
+    server,
+    async drain() {
+      leave()
+      await keeper.drain()
+    },
+    async [Symbol.asyncDispose]() {
+      leave()
+      notices[Symbol.dispose]()
+      keeper.closeAll(() => true)
+      calls[Symbol.dispose]()
+      stop.abort()
+      await Promise.all(tasks)
+      await close(server)
+      rows[Symbol.dispose]()
+      await takeLeave().catch((err: unknown) => log.warn({ err }, 'Cannot take leave'))
+    },
+  }
+}
+
+function openParts(deps: GatewayDeps, gatewayId: string) {
+  const { db, nats, log, name, timing, remoteIpOf } = deps
+  const sessions = new Sessions(Math.random)
+  const budget = new BodyBudget(TUNNEL_BODY_BYTES, TUNNEL_ORGANISATION_BODY_BYTES)
+  const metrics = openMetrics(deps.registry, { sessions, budget })
+  const calls = new Calls({
+    nats,
+    log,
+    sessions,
+    gatewayName: gatewayId,
+    count: (outcome) => metrics.streams.inc({ outcome }),
+  })
+  const rows = new SessionRows({ db, log, gatewayId, sessions })
+  const keeper = new Keeper({
+    db,
+    nats,
+    log,
+    timing,
+    sessions,
+    budget,
+    calls,
+    rows,
+    gatewayName: name,
+    closed: (code) => metrics.closes.inc({ code: String(code) }),
+  })
+  const dials = new DialLimit({ burst: DIALS_BURST, perSecond: DIALS_PER_SECOND })
+  let isLeaving = false
+  const admission = { db, gatewayName: name, sessions, dials, isLeaving: () => isLeaving }
+  const server = buildTunnelServer<GoodReplica>({
+    log,
+    gatewayName: name,
+    remoteIpOf,
+    async admit(dialled) {
+      const answer = await admit(admission, dialled)
+      if (answer.kind === 'refused') metrics.refusals.inc({ status: String(answer.status) })
+      return answer
+    },
+    opened: (socket, owner) => keeper.open(socket, owner),
+  })
+  const leave = (): void => {
+    isLeaving = true
+  }
+  return { keeper, sessions, calls, rows, server, leave }
+}
+
+function provisioner({ db, clock, log }: GatewayDeps): () => Promise<void> {
+  return async () => {
+    for (const connectorId of await provisionConnectors(db, new Date(clock.now()))) {
+      log.info({ connectorId }, 'Took a connector over')
+    }
+  }
+}
+
+/** Says that the gateway lives, and after NATS was away which connectors it has: the word may have been missed. */
+function lifeOf(nats: NatsConnection, gatewayId: string, sessions: Sessions): () => Promise<void> {
+  let wasConnected = true
+  return async () => {
+    const isBack = isConnected(nats) && !wasConnected
+    wasConnected = isConnected(nats)
+    if (isBack) for (const connectorId of sessions.connectors()) noticeOnline(nats, connectorId)
+    noticeLife(nats, gatewayId)
+  }
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}

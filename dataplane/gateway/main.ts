@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+
+import { collectDefaultMetrics, Registry } from 'prom-client'
+
+import { openClock } from '../../core/clock.ts'
+import { openDb, openPool } from '../../core/db/db.ts'
+import { ping } from '../../core/db/ping.ts'
+import { checkDatabase } from '../../core/db/usable.ts'
+import { compileCidrs } from '../../core/egress/address.ts'
+import { clientAddress } from '../../core/http/client-address.ts'
+import { capConnections } from '../../core/http/connection-cap.ts'
+import { openLog } from '../../core/log.ts'
+import { watchLoop } from '../../core/loop/watch.ts'
+import { openOps } from '../../core/ops.ts'
+import {
+  configOrEnd,
+  listenOrEnd,
+  Readiness,
+  warnOfMisspelt,
+  whenUsable,
+} from '../../core/start-up.ts'
+import { isConnected } from '../../core/stream/nats.ts'
+import { connectNats } from '../../core/stream/usable.ts'
+import { startGateway } from './gateway.ts'
+import { CONNECTION_REFUSAL } from './server.ts'
+
+const config = configOrEnd(process.env, 'GATEWAY_PORT')
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+
+const log = openLog(config.LOG_LEVEL, 'gateway')
+warnOfMisspelt(process.env, log)
+const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+using _watch = watchLoop({ registry, log })
+const readiness = new Readiness()
+const { HOST: host, OPS_PORT: opsPort } = config
+await using _ops = await openOps({ host, port: opsPort, registry, ready: readiness.check })
+const pool = openPool({
+  url: config.DATABASE_URL,
+  max: config.DATABASE_POOL_MAX,
+  log,
+  planning: 'lookups',
+})
+await using db = openDb(pool)
+const patience = { log, readiness, stop: stop.signal }
+await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
+const connect = () => connectNats(config.NATS_URL, 'gateway', log)
+await using nats = await whenUsable(connect, patience)
+const trusted = compileCidrs(config.TRUSTED_PROXIES)
+await using gateway = await startGateway({
+  db,
+  nats,
+  clock: openClock(config.TEST_CLOCK_FILE),
+  log,
+  registry,
+  name: config.INSTANCE_NAME,
+  remoteIpOf: (request) => clientAddress(request, trusted),
+})
+const { server } = gateway
+capConnections(server, {
+  max: config.CONNECTIONS_PER_ADDRESS,
+  trusted,
+  refusal: CONNECTION_REFUSAL,
+})
+await listenOrEnd('GATEWAY_PORT', async () => {
+  server.listen(config.GATEWAY_PORT, host)
+  await once(server, 'listening')
+})
+readiness.is(async () => {
+  await ping(db)
+  if (!isConnected(nats)) throw new Error('NATS is not connected')
+})
+
+log.info({ address: server.address(), opsPort }, 'Listening')
+if (!stop.signal.aborted) await once(stop.signal, 'abort')
+log.info('Stopping')
+readiness.waitsFor('The gateway is going away')
+await gateway.drain()

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+
+import { Registry } from 'prom-client'
+
+import { openDb, openPool } from '../../core/db/db.ts'
+import { openNats } from '../../core/stream/nats.ts'
+import type { LinkTiming } from '../../core/tunnel/link.ts'
+import { startGateway } from '../../dataplane/gateway/gateway.ts'
+import type { World } from '../world.ts'
+
+const POOL_MAX = 4
+
+/** A gateway with connections of its own, as a process has. */
+export interface GatewayProcess extends AsyncDisposable {
+  name: string
+  url: string
+  /** The present value of one of its metrics. */
+  metric(name: string): Promise<number>
+  drain(): Promise<void>
+}
+
+export async function openGateway(
+  { databaseUrl, natsUrl, clock, deps: { log } }: World,
+  name: string,
+  timing?: LinkTiming,
+): Promise<GatewayProcess> {
+  await using stack = new AsyncDisposableStack()
+  const db = stack.use(
+    openDb(openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'lookups' })),
+  )
+  const nats = await openNats(natsUrl, name, log)
+  stack.defer(async () => await nats.close())
+  const registry = new Registry()
+  const remoteIpOf = () => '127.0.0.1'
+  const gateway = stack.use(
+    await startGateway({
+      db,
+      nats,
+      clock,
+      log,
+      registry,
+      name,
+      remoteIpOf,
+      ...(timing && { timing }),
+    }),
+  )
+  gateway.server.listen(0, '127.0.0.1')
+  await once(gateway.server, 'listening')
+  const address = gateway.server.address()
+  if (address === null || typeof address === 'string') throw new Error('No port')
+  const moved = stack.move()
+  return {
+    name,
+    url: `ws://127.0.0.1:${address.port}`,
+    async metric(metric) {
+      const read = await registry.getSingleMetric(metric)?.get()
+      return (read?.values ?? []).reduce((sum, { value }) => sum + value, 0)
+    },
+    drain: async () => await gateway.drain(),
+    [Symbol.asyncDispose]: async () => await moved.disposeAsync(),
+  }
+}
