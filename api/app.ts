@@ -44,13 +44,13 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
     rewriteUrl: ({ url = '/' }) => originForm(url),
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
-    // What arrives while the process stops is still answered.
+    // Requests that arrive while the process stops are still answered.
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => refuseConnection(edge, error, socket),
     requestIdHeader: false,
     genReqId: () => crypto.randomUUID(),
     exposeHeadRoutes: false,
-    // A parameter that is too long to be an id is one that is not found, like any other.
+    // A parameter too long to be an id is answered 404, like any unknown id.
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     frameworkErrors: (error, request, reply) => {
       void sendFailure(deps, error, request, reply)
@@ -66,7 +66,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
     void reply.header('x-request-id', request.id)
     const fault = hostFault(request.raw)
     if (fault !== undefined) refuseField('request', fault.message)
-    // Before the body is read: what is sent to no route is not looked at.
+    // Runs before the body is read: a request to no route has its body ignored.
     if (request.is404) refuseRoute()
   })
   app.addHook('preParsing', async (request) => invite(request.raw))
@@ -91,10 +91,10 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   return app
 }
 
-/** What a client is told that has too many connections. */
+/** Answers a client that has too many connections. */
 export const connectionRefusal = (): string => refusalText(edge, TOO_MANY_CONNECTIONS)
 
-/** What is no HTTP never becomes a request; it is answered in the envelope all the same. */
+/** Bytes that are not HTTP never become a request; the client still gets an envelope. */
 function answerFault({ status, code, message: said }: EdgeFault): EdgeAnswer {
   const isBad = code === 'BAD_REQUEST'
   const { message, data } = isBad

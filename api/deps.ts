@@ -15,7 +15,7 @@ import type { KeyStore } from '../core/verify/keys.ts'
 import type { Principal } from './auth/principal.ts'
 import type { SharedReads } from './shared-reads.ts'
 
-/** Of one source. (decisions: Rotation, keys, roles; test-signature) */
+/** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
 export const SIGNATURE_TESTS_PER_SECOND = 5
 
 /** Everything the management API touches outside itself. Built once in main.ts and once per test. */

@@ -34,7 +34,7 @@ import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { SharedReads } from './shared-reads.ts'
 
-/** Of each pool: as many as one timeline reads with. */
+/** Connections opened at the start in each pool: as many as one timeline uses. */
 const CONNECTIONS_MIN = 4
 
 const config = configOrEnd(process.env, 'API_PORT')

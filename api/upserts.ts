@@ -60,10 +60,10 @@ import { refuseOtherName, upsert, type Upserted } from './writes/upsert.ts'
 const noQuery = z.strictObject({})
 
 const RULES =
-  'For declarative clients: 201 when it was created, 200 when it was changed or was so already; then nothing is written. ' +
-  'The body is the whole configuration: a member that is left out goes back to its default.'
+  'For declarative clients: 201 if created, 200 if updated or already identical (in which case nothing is written). ' +
+  'The body is the whole configuration: a member that is left out takes its default.'
 
-const OWN_STATE = 'But `isEnabled` stays as it is when left out.'
+const OWN_STATE = '`isEnabled` is the exception: it stays as it is when left out.'
 
 export const UPSERT_ROUTES = [
   route({
@@ -71,7 +71,7 @@ export const UPSERT_ROUTES = [
     path: '/projects/by-name/:name',
     operationId: 'upsertProject',
     tag: 'Projects',
-    summary: 'Create a project or change the one of that name',
+    summary: 'Create or change a project by its name',
     description: RULES,
     permission: { resource: 'projects', level: 'write' },
     scope: 'reach',
@@ -89,8 +89,8 @@ export const UPSERT_ROUTES = [
     path: '/sources/by-name/:name',
     operationId: 'upsertSource',
     tag: 'Sources',
-    summary: 'Create a source or change the one of that name',
-    description: `${RULES} ${OWN_STATE} A verifier without its secret keeps the stored one if preset and type stay the same, and \`handshake\` is kept when left out; a secret that is the current one already leaves a rotation as it is. \`kind\` cannot change.`,
+    summary: 'Create or change a source by its name',
+    description: `${RULES} ${OWN_STATE} A verifier without its secret keeps the stored one if preset and type stay the same, and \`handshake\` stays when left out. Sending the current secret does not end a rotation. \`kind\` cannot change.`,
     permission: { resource: 'sources', level: 'write' },
     scope: 'project',
     params: { name: 'name' },
@@ -109,8 +109,8 @@ export const UPSERT_ROUTES = [
     path: '/destinations/by-name/:name',
     operationId: 'upsertDestination',
     tag: 'Destinations',
-    summary: 'Create a destination or change the one of that name',
-    description: `${RULES} ${OWN_STATE} \`auth\` without its secret keeps the stored one if the type stays the same, and so does a header whose value is \`***\`, unless the origin of \`url\` or \`tokenUrl\` changes; the signing secret is never touched.`,
+    summary: 'Create or change a destination by its name',
+    description: `${RULES} ${OWN_STATE} \`auth\` without its secret keeps the stored secret if the type stays the same, and a header whose value is \`***\` keeps its stored value, unless the origin of \`url\` or \`tokenUrl\` changes. The signing secret never changes.`,
     permission: { resource: 'destinations', level: 'write' },
     scope: 'project',
     params: { name: 'name' },
@@ -128,7 +128,7 @@ export const UPSERT_ROUTES = [
     path: '/connections/by-name/:name',
     operationId: 'upsertConnection',
     tag: 'Connections',
-    summary: 'Create a connection or change the one of that name',
+    summary: 'Create or change a connection by its name',
     description: `${RULES} ${OWN_STATE}`,
     permission: { resource: 'connections', level: 'write' },
     scope: 'project',
@@ -178,7 +178,7 @@ async function upsertProject(call: ByName<typeof ProjectUpsert>): Promise<Upsert
   })
 }
 
-/** What a source gets for a member that is left out; a preset chooses the others. */
+/** Defaults of the members of a source that no preset chooses. */
 const SOURCE_DEFAULTS = {
   verifier: null,
   idempotencyKeys: null,

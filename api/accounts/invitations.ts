@@ -70,7 +70,7 @@ export async function invite(
   return { invitation, token }
 }
 
-/** For good; its seat is free again. One that is revoked already stays as it is. */
+/** Revokes an invitation for good and frees its seat. Does nothing if it is revoked already. */
 export async function endInvitation(
   { db, clock, actor }: Tenancy,
   id: string,

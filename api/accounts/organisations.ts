@@ -31,13 +31,13 @@ import {
 } from '../../core/plans/plans.ts'
 import { refuseMissing } from '../http/failure.ts'
 
-/** What a person does, at a dashboard or a command line, and no API key can. (spec: Authentication 6) */
+/** Actions of a person at a dashboard or a command line; no API key can do them. (spec: Authentication 6) */
 export interface Tenancy {
   db: Db
   clock: Clock
   plans: Plans
   ledger: Ledger
-  /** Of the audit. */
+  /** Recorded in the audit. */
   actor: string
 }
 
@@ -124,7 +124,7 @@ async function administer(
   return changed
 }
 
-/** What a new key may do; null permissions make an unscoped one. */
+/** The permissions of a new key; null makes an unscoped one. */
 export interface KeyWish {
   organisationId: string
   projectId: string | null

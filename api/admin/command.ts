@@ -3,7 +3,7 @@ import { listOrganisations } from '../../core/db/configuration/organisations.ts'
 import type { Tenancy } from '../accounts/organisations.ts'
 import { idArgument, UsageError, type OptionName, type Words } from './arguments.ts'
 
-/** What a verb works with: the database, the clock, its name in the audit, and the settings. */
+/** A verb gets the database, the clock, its name in the audit, and the settings. */
 export interface Context extends Tenancy {
   settings: Settings
 }
@@ -11,7 +11,7 @@ export interface Context extends Tenancy {
 /** Does what was asked for; the answer is printed as JSON. */
 export type Run = (context: Context) => Promise<unknown>
 
-/** One verb of one noun. */
+/** A verb of a noun, such as `keys create`. */
 export interface Command {
   /** Names of the arguments behind the verb. */
   positionals: readonly string[]
@@ -19,7 +19,7 @@ export interface Command {
   help: {
     /** Its arguments and options, as a person would type them. */
     usage: string
-    /** What it does, in a sentence or two. */
+    /** Its effect, in a sentence or two. */
     text: string
     /** Complete, behind `npm run admin --`. */
     example: string

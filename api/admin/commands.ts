@@ -24,7 +24,7 @@ const NOUNS: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   retention: RETENTION_COMMANDS,
 }
 
-/** What the words ask for, or the text of the help. Throws a UsageError before anything is touched. */
+/** Returns the action that the words ask for, or the help. Throws a UsageError before anything is touched. */
 export function readCommand(args: readonly string[]): Run | { help: string } {
   const words = readWords(args)
   const [noun, verb] =

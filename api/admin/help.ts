@@ -12,7 +12,7 @@ Levels: none, read, write
 Times: 2026-11-20T09:00:00Z
 --organisation may be left out when there is only one.`
 
-/** What `npm run admin` says of itself. */
+/** The help of `npm run admin`. */
 export function helpOf(nouns: Readonly<Record<string, Verbs>>): string {
   const verbs = Object.entries(nouns).map(([noun, commands]) =>
     Object.entries(commands)

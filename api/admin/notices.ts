@@ -12,7 +12,7 @@ const list: Command = {
   options: ['organisation'],
   help: {
     usage: '[--organisation <org_…>]',
-    text: 'What an organisation must hear of, oldest first: destinations that fail, were disabled or recovered.',
+    text: 'Lists what an organisation must hear of, oldest first: destinations that fail, were disabled or recovered.',
     example: 'notices list --organisation org_01h455vb4pex5vsknk084sn02q',
   },
   read({ options }) {

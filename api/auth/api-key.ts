@@ -9,7 +9,7 @@ import { API_WINDOW_SECONDS } from '../../core/limits.ts'
 import type { Access } from './principal.ts'
 import { TooManyRequests, type RateWindow } from './rate-limit.ts'
 
-/** What the admission of keys needs. */
+/** Needed to admit a key. */
 export interface KeyDeps {
   db: Db
   clock: Clock

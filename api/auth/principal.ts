@@ -13,7 +13,7 @@ export interface Principal {
   isBound: boolean
 }
 
-/** What a principal must hold for a route. No route can be written without saying. */
+/** The permission that a route demands. The type makes every route state it. */
 export type Permission = Need | 'any_key'
 
 /** Who asks and how far it reaches: what every kind of authentication leaves for the handler. */

@@ -12,7 +12,7 @@ const nothing = z.strictObject({})
 const read = { resource: 'billing', level: 'read' } as const
 const write = { resource: 'billing', level: 'write', isExplicit: true } as const
 
-/** Of the organisation, whatever project a key is bound to. */
+/** Billing belongs to the organisation, whatever project a key is bound to. */
 const common = { tag, scope: 'reach', params: {}, query: nothing } as const
 const mutation = {
   ...common,

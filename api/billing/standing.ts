@@ -4,7 +4,7 @@ import type { Entitlements } from '../../core/plans/plans.ts'
 import type { Standing } from '../../core/plans/standing.ts'
 import type { Deps } from '../deps.ts'
 
-/** What an organisation is granted now: its plan, its entitlements and its usage window. */
+/** The plan, entitlements and usage window that an organisation has now. */
 export async function standingFor(
   { plans, clock }: Pick<Deps, 'plans' | 'clock'>,
   db: Db,
@@ -13,7 +13,7 @@ export async function standingFor(
   return await findStanding(db, plans, { organisationId, nowMs: clock.now() })
 }
 
-/** What an organisation's plan grants it now, its negotiated overrides included. */
+/** Reads the organisation's plan with its negotiated overrides. */
 export async function entitlementsFor(
   deps: Pick<Deps, 'plans' | 'clock'>,
   db: Db,

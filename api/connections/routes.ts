@@ -130,7 +130,7 @@ export const CONNECTION_ROUTES = [
     operationId: 'deleteConnection',
     tag,
     summary: 'Delete a connection',
-    description: 'What waits for it is cancelled.',
+    description: 'Cancels its waiting deliveries.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'con' },

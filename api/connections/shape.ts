@@ -9,7 +9,7 @@ import { Id, IdInput, Metadata, Name, ShownName, Timestamp } from '../http/field
 export const Connection = z
   .object({
     id: Id('con').describe('The id of the connection.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    projectId: Id('prj').describe('The project that holds it.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
     sourceId: Id('src').describe('The source whose events it takes.'),
     destinationId: Id('dst').describe('The destination that it delivers to.'),
@@ -19,13 +19,19 @@ export const Connection = z
     createdAt: Timestamp.describe('When it was created.'),
     updatedAt: Timestamp.describe('When it was last changed.'),
   })
-  .meta({ id: 'Connection', description: 'A route from a source to a destination.' })
+  .meta({
+    id: 'Connection',
+    description: 'A rule that sends the events of a source to a destination.',
+  })
 
 const changeable = {
   name: Name.describe('Unique in the project.'),
   sourceId: IdInput('src').describe('The source whose events it takes.'),
   destinationId: IdInput('dst').describe('The destination that it delivers to.'),
-  isEnabled: z.boolean().nullable().describe('True unless told otherwise.'),
+  isEnabled: z
+    .boolean()
+    .nullable()
+    .describe('A disabled connection gets no new deliveries. True by default.'),
   filter: Filter.nullable().describe('What an event must match; null takes every event.'),
   metadata: Metadata.nullable().describe('Null is none.'),
 }
@@ -39,11 +45,11 @@ export const ConnectionCreate = Changes.required({
   name: true,
   sourceId: true,
   destinationId: true,
-}).meta({ id: 'ConnectionCreate', description: 'A connection to make.' })
+}).meta({ id: 'ConnectionCreate', description: 'A connection to create.' })
 
 export const ConnectionUpsert = ConnectionCreate.partial({ name: true }).meta({
   id: 'ConnectionUpsert',
-  description: 'A whole connection. The path has its name; one that is given here is the same.',
+  description: 'A whole connection. The path names it; `name`, if given, must be the same.',
 })
 
 export const ConnectionUpdate = z
@@ -67,5 +73,5 @@ export function viewConnection(row: Row): z.input<typeof Connection> {
 
 /** The body of every toggle. */
 export const Toggle = z
-  .strictObject({ isEnabled: z.boolean().describe('Whether it is on afterwards.') })
-  .meta({ id: 'Toggle', description: 'Switches on or off.' })
+  .strictObject({ isEnabled: z.boolean().describe('True to enable, false to disable.') })
+  .meta({ id: 'Toggle', description: 'Enables or disables a resource.' })

@@ -48,7 +48,7 @@ export const Attempt = z
     trigger: z
       .enum(['initial', 'automatic', 'manual', 'bulk'])
       .describe(
-        'What caused it: the delivery itself, its retry policy, a retry by hand, or an operation.',
+        'Who asked for it: the delivery itself, its retry policy, a retry by hand, or an operation.',
       ),
     startedAt: Timestamp.describe('When it began.'),
     durationMs: z.number().describe('How long it took, in milliseconds.'),
@@ -69,13 +69,13 @@ export const Attempt = z
       .enum(['succeeded', 'failed', 'busy'])
       .describe('`busy`: the destination asked for later, which spends no attempt.'),
   })
-  .meta({ id: 'Attempt', description: 'One request to a destination and what came of it.' })
+  .meta({ id: 'Attempt', description: 'A request to a destination, with its answer or its error.' })
 
 export const DeliveryWithAttempts = Delivery.extend({
   attempts: z.array(Attempt).describe('Its attempts, the first one first.'),
 }).meta({ id: 'DeliveryWithAttempts', description: 'A delivery with every attempt of it.' })
 
-/** `requestHeaders` are not stored: they are made again from what they were made of. */
+/** `requestHeaders` are not stored; they are rebuilt from the event and the attempt. */
 export function viewAttempt(
   row: Row,
   requestHeaders: [string, string][],

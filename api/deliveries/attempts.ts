@@ -18,7 +18,7 @@ export interface SentDelivery {
   attempts: { row: Row; shown: z.output<typeof Attempt> }[]
 }
 
-/** The deliveries with their attempts, the headers of each made again from what they were made of. */
+/** Returns the deliveries with their attempts, and rebuilds the request headers of each. */
 export async function attemptsWithHeaders(
   { db }: Pick<Deps, 'db'>,
   deliveries: readonly Delivery[],

@@ -9,11 +9,11 @@ import type { Deps } from '../deps.ts'
 import { refuseMissing, Unavailable } from '../http/failure.ts'
 import { audit } from '../writes/transact.ts'
 
-/** A delivery that goes from hand to hand (sweeper, lane, parked) is where it stays long before the last try. */
+/** A delivery that moves (sweeper, lane, parked) comes to rest long before the last try. */
 const TRIES = 20
 const AGAIN_MS = 25
 
-/** Cancels a delivery that waits; no attempt of it begins afterwards. Throws the refusals of the cancel route. */
+/** Cancels a waiting delivery; no attempt of it begins afterwards. Throws the refusals of the cancel route. */
 export async function cancelDelivery(
   deps: Deps,
   principal: Principal,

@@ -25,15 +25,19 @@ const noQuery = z.strictObject({})
 const ResponseStatus = z
   .string()
   .regex(/^[1-5](?:\d\d|xx)$/, 'Expected a status as 503 or a class as 5xx')
-  .describe('Those whose last answer had this status, such as `503`, or this class, such as `5xx`.')
+  .describe(
+    'Only deliveries whose last answer had this status, such as `503`, or this class, such as `5xx`.',
+  )
 
 const DeliveryQuery = z.strictObject({
-  status: DeliveryStatus.optional().describe('Those in this status.'),
-  eventId: IdInput('evt').optional().describe('Those of this event.'),
-  connectionId: IdInput('con').optional().describe('Those of this connection.'),
-  destinationId: IdInput('dst').optional().describe('Those to this destination.'),
-  sourceId: IdInput('src').optional().describe('Those of the events of this source.'),
-  errorCode: ErrorCode.optional().describe('Those whose last attempt failed with this code.'),
+  status: DeliveryStatus.optional().describe('Only deliveries in this status.'),
+  eventId: IdInput('evt').optional().describe('Only deliveries of this event.'),
+  connectionId: IdInput('con').optional().describe('Only deliveries of this connection.'),
+  destinationId: IdInput('dst').optional().describe('Only deliveries to this destination.'),
+  sourceId: IdInput('src').optional().describe('Only deliveries of events of this source.'),
+  errorCode: ErrorCode.optional().describe(
+    'Only deliveries whose last attempt failed with this code.',
+  ),
   responseStatus: ResponseStatus.optional(),
   from: From,
   to: To,
@@ -42,7 +46,7 @@ const DeliveryQuery = z.strictObject({
   sortBy: z
     .enum(['createdAt', 'nextAttemptAt'])
     .default('createdAt')
-    .describe('The time to sort by; `nextAttemptAt` only for deliveries that wait.'),
+    .describe('The time to sort by; `nextAttemptAt` only for waiting deliveries.'),
   sortDir: SortDir,
 })
 
@@ -54,7 +58,7 @@ export const DELIVERY_ROUTES = [
     tag,
     summary: 'List deliveries',
     description:
-      'Sorting by `nextAttemptAt` needs `status` `pending` or `throttled`. `errorCode` and a `responseStatus` that is no success find deliveries that failed, were cancelled or wait. Where what is asked for is rare and has no index of its own, a page may be short and yet have a `nextCursor`: the list goes on behind it.',
+      'Sorting by `nextAttemptAt` needs `status` `pending` or `throttled`. `errorCode` and a `responseStatus` that is no success find deliveries that failed, were cancelled or wait. A filter without an index scans a bounded number of rows, so a page can be short or empty while `nextCursor` is set. Keep following `nextCursor` until it is null.',
     permission: read,
     scope: 'project',
     params: {},
@@ -124,7 +128,7 @@ export const DELIVERY_ROUTES = [
     tag,
     summary: 'Attempt a delivery now',
     description:
-      'One attempt outside the budget, also of a delivery that succeeded or was cancelled. When it fails, the delivery is again what it was, and one that was pending keeps its time. It does not wait until a busy destination is ready. One that is in flight or throttled is in conflict.',
+      'Makes an extra attempt, outside `maxAttempts`, also for a delivery that succeeded or was cancelled. If the attempt fails, the delivery goes back to its former status, and a pending delivery keeps its `nextAttemptAt`. The attempt does not wait for the busy window of its destination. Returns 409 for a delivery that is in flight or throttled.',
     permission: { resource: 'deliveries', level: 'write' },
     scope: 'reach',
     params: { id: 'dlv' },
@@ -142,9 +146,9 @@ export const DELIVERY_ROUTES = [
     path: '/deliveries/:id/cancel',
     operationId: 'cancelDelivery',
     tag,
-    summary: 'Cancel a delivery that waits',
+    summary: 'Cancel a waiting delivery',
     description:
-      'No attempt begins afterwards. Only one that is pending or throttled can be cancelled; one whose attempt is under way is in conflict.',
+      'No attempt begins afterwards. Only a pending or throttled delivery can be cancelled; returns 409 if an attempt is under way or the delivery has ended.',
     permission: { resource: 'deliveries', level: 'write' },
     scope: 'reach',
     params: { id: 'dlv' },
@@ -168,7 +172,7 @@ function responseOf(
   }
 }
 
-/** An empty value stands for "not due at any time", which sorts last. */
+/** An empty value means that no attempt is due; it sorts last. */
 function endOf({ nextAtMicros, id }: DeliveryPlace): Place {
   return { value: nextAtMicros ?? '', id }
 }

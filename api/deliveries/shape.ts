@@ -18,7 +18,7 @@ const DELIVERY_STATUSES = [
 export const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',
   description:
-    'Where a delivery stands: waiting (`pending`), held by pacing or by its destination (`throttled`), with an attempt under way (`in_flight`), or ended.',
+    'State of the delivery: waiting (`pending`), waiting because of pacing or a busy destination (`throttled`), with an attempt under way (`in_flight`), or ended.',
 })
 
 export const ErrorCode = z
@@ -43,24 +43,26 @@ export const Delivery = z
     sourceId: Id('src').nullable().describe('The source of the event; null for a test delivery.'),
     projectId: Id('prj').describe('The project that it is in.'),
     status: DeliveryStatus,
-    trigger: z.enum(['ingest', 'replay', 'test']).describe('What made it.'),
+    trigger: z
+      .enum(['ingest', 'replay', 'test'])
+      .describe('Why it was created: an event, a replay or a test.'),
     attemptCount: z.int().describe('Attempts that were spent; a busy answer spends none.'),
     maxAttempts: z.int().describe('Attempts that the retry policy allows.'),
     nextAttemptAt: Timestamp.nullable().describe('When the next attempt is due; null if none is.'),
     throttledReason: z
       .enum(['rate_limit', 'destination_busy'])
       .nullable()
-      .describe('Why it is held; null when it is not.'),
-    throttledAt: Timestamp.nullable().describe('Since when it is held; null when it is not.'),
+      .describe('Why it is throttled; null when it is not.'),
+    throttledAt: Timestamp.nullable().describe('Since when it is throttled; null when it is not.'),
     lastError: z
       .string()
       .nullable()
       .describe('Why it waits or failed: an error code of attempts or `destination_disabled`.'),
     lastAttempt: LastAttempt.nullable().describe('Null before the first attempt.'),
     completedAt: Timestamp.nullable().describe('When it ended; null before.'),
-    createdAt: Timestamp.describe('When it was made.'),
+    createdAt: Timestamp.describe('When it was created.'),
   })
-  .meta({ id: 'Delivery', description: 'One event on its way to one destination.' })
+  .meta({ id: 'Delivery', description: 'An event on its way to a destination over a connection.' })
 
 /** The states of a delivery in which a time for the next attempt means something. */
 const WAITS: ReadonlySet<string> = new Set(['pending', 'throttled'])

@@ -55,13 +55,13 @@ const RotatedSigningSecret = z
   })
   .meta({ id: 'RotatedSigningSecret', description: 'The new signing secret of a destination.' })
 
-/** What is sent when nothing is said. */
+/** The body of a test delivery whose request names none. */
 const TEST_BODY = { type: 'postern.test', message: 'A test delivery' }
 
 const TestInput = z
   .strictObject({
     body: z.unknown().default(TEST_BODY).transform(textOf).meta({
-      description: 'A text is sent as it is, everything else as its JSON.',
+      description: 'The body: a text is sent as it is, any other value as JSON.',
     }),
     headers: Headers.default({})
       .transform(withContentType)
@@ -71,11 +71,11 @@ const TestInput = z
     path: ['body'],
     message: `Expected at most ${TEST_BODY_BYTES_MAX} bytes`,
   })
-  .meta({ id: 'TestDeliveryCreate', description: 'What to send.' })
+  .meta({ id: 'TestDeliveryCreate', description: 'The test delivery to send.' })
 
 const TestDelivery = z
   .object({
-    deliveryId: Id('dlv').describe('The delivery that was made.'),
+    deliveryId: Id('dlv').describe('The test delivery.'),
     attempt: Attempt,
   })
   .meta({ id: 'TestDelivery', description: 'A test delivery and its one attempt.' })
@@ -127,7 +127,7 @@ export const DESTINATION_ACTION_ROUTES = [
     tag,
     summary: 'Send a test delivery',
     description:
-      'One attempt, signed and authenticated as every other, whatever the endpoint answers; outside quota, pacing and statistics, and never tried again. A disabled destination can be tested.',
+      'Makes one attempt, signed and authenticated like every other. It counts in no quota, pacing or statistics, and is never retried. A disabled destination can be tested.',
     permission: write,
     scope: 'reach',
     params: { id: 'dst' },

@@ -19,7 +19,7 @@ import type { Deps } from '../deps.ts'
 import { badRequest } from '../http/failure.ts'
 import type { AuthInput, DestinationChanges } from './shape.ts'
 
-/** A destination before anything is said of it but what names it. */
+/** A new destination with every setting at its default. */
 export function newDestination(
   { keyring }: Pick<Deps, 'keyring'>,
   given: Pick<Destination, 'id' | 'organisationId' | 'projectId' | 'name' | 'url'>,
@@ -95,13 +95,13 @@ export function changeDestination(
   }
 }
 
-/** Writes a changed destination. One that became another with this change is not busy any more. */
+/** Writes a changed destination. A new `url` or `auth` ends its busy window. */
 export async function saveDestination(tx: Db, row: Destination): Promise<void> {
   await updateDestination(tx, row)
   if (isResumedNow(row)) await endBusyWindow(tx, row, row.updatedAt)
 }
 
-/** What waited for a destination that was busy may be due: tells the workers, once they know the change. */
+/** Tells the workers, after they know the change, that deliveries of a busy destination may be due. */
 export function nudgeResumed({ nats }: Pick<Deps, 'nats'>, row: Destination): void {
   if (isResumedNow(row) && !nats.isClosed()) nats.publish(WAITING_DUE)
 }
@@ -110,7 +110,7 @@ function isResumedNow({ resumedAt, updatedAt }: Destination): boolean {
   return resumedAt?.getTime() === updatedAt.getTime()
 }
 
-/** What the audit keeps of a change: values of headers and secrets of `auth` are left out. */
+/** The change as the audit records it, without header values and secrets of `auth`. */
 export function shownChanges(changes: DestinationChanges): Record<string, unknown> {
   const { headers, auth, ...rest } = changes
   return {

@@ -106,7 +106,7 @@ export const DESTINATION_ROUTES = [
     tag,
     summary: 'Change a destination',
     description:
-      'A changed limit or retry policy acts on what waits already. Another `url` or `auth` ends a busy window: what waits goes out. Another origin of `url`, `tokenUrl` or kind of `auth` demands the secrets again that would be sent there.',
+      'A changed limit or retry policy applies to waiting deliveries too. Another `url` or `auth` ends a busy window, so that waiting deliveries go out. Another origin of `url` or `tokenUrl`, or another type of `auth`, requires you to send again the secrets that would go there.',
     permission: write,
     scope: 'reach',
     params: { id: 'dst' },
@@ -129,7 +129,7 @@ export const DESTINATION_ROUTES = [
     tag,
     summary: 'Switch a destination on or off',
     description:
-      'What is meant for a disabled destination waits and goes out when it is enabled. Enabling it ends a busy window.',
+      'Deliveries to a disabled destination wait and go out when it is enabled. Enabling it ends a busy window.',
     permission: write,
     scope: 'reach',
     params: { id: 'dst' },
@@ -149,7 +149,7 @@ export const DESTINATION_ROUTES = [
     tag,
     summary: 'Delete a destination',
     description:
-      'What waits for it is cancelled. One that connections use needs `cascade=true`, and a key that may delete those.',
+      'Cancels its waiting deliveries. If connections use the destination, this needs `cascade=true` and a key that may delete connections.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'dst' },

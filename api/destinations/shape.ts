@@ -46,7 +46,7 @@ const RetryPolicy = z
       .array(z.string())
       .optional()
       .describe(
-        'What is retried: error codes, statuses as `503`, classes as `5xx`. Absent is all.',
+        'Failures to retry: error codes, statuses such as `503`, classes such as `5xx`. If absent, every failure is retried.',
       ),
   })
   .meta({ id: 'RetryPolicy', description: 'When a failed attempt is tried again.' })
@@ -63,7 +63,7 @@ const Rotation = z
 
 const HEALTH =
   `\`failing\`: every attempt has failed over at least ${FAILING_MINUTES} minutes; \`healthy\` again with the first ` +
-  `success. Answers of 429, 502 and 504 say that the destination is busy and are no failures. One that fails for ` +
+  `success. Answers of 429, 502 and 504 mean busy, not failed. A destination that fails for ` +
   `${FAILING_DAYS} days is disabled with the reason \`failing\`; enabling it begins anew. Test deliveries do not count.`
 
 const Mode = z.enum(['public', 'private'])
@@ -73,10 +73,12 @@ export const Destination = z
     id: Id('dst').describe('The id of the destination.'),
     projectId: Id('prj').describe('The project that it is in.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
-    mode: Mode.describe('`private` is reached through a connector.'),
+    mode: Mode.describe('A `private` destination is reached through a connector.'),
     url: z.string().describe('Where deliveries go.'),
-    connectorId: Id('cnr').nullable().describe('The connector of a private one; null otherwise.'),
-    isEnabled: z.boolean().describe('Deliveries to a disabled one wait.'),
+    connectorId: Id('cnr')
+      .nullable()
+      .describe('The connector of a private destination; null otherwise.'),
+    isEnabled: z.boolean().describe('Deliveries to a disabled destination wait.'),
     disabledReason: z
       .string()
       .nullable()
@@ -186,12 +188,17 @@ export type AuthInput = z.output<typeof AuthInput>
 
 const changeable = {
   name: Name.describe('Unique in the project.'),
-  mode: Mode.nullable().describe('`private` is reached through a connector. `public` by default.'),
+  mode: Mode.nullable().describe(
+    'A `private` destination is reached through a connector. `public` by default.',
+  ),
   url: Url.describe(
     'Where deliveries go; http or https, without credentials. Kept in the form that is sent.',
   ),
-  connectorId: Id('cnr').nullable().describe('The connector of a private one.'),
-  isEnabled: z.boolean().nullable().describe('Deliveries to a disabled one wait. True by default.'),
+  connectorId: Id('cnr').nullable().describe('The connector of a private destination.'),
+  isEnabled: z
+    .boolean()
+    .nullable()
+    .describe('Deliveries to a disabled destination wait. True by default.'),
   method: z.enum(METHODS).nullable().describe('The method of deliveries; `POST` by default.'),
   headers: Headers.nullable().describe(
     `Headers that deliveries carry, at most ${HEADERS_MAX}. A value of \`***\` keeps the stored one, if the origin of \`url\` stays the same.`,
@@ -234,13 +241,13 @@ export type DestinationChanges = z.output<typeof Changes>
 
 export const DestinationCreate = Changes.required({ name: true, url: true }).meta({
   id: 'DestinationCreate',
-  description: 'A destination to make.',
+  description: 'A destination to create.',
   examples: [{ name: 'shop', url: 'https://shop.example.com/webhooks' }],
 })
 
 export const DestinationUpsert = DestinationCreate.partial({ name: true }).meta({
   id: 'DestinationUpsert',
-  description: 'A whole destination. The path has its name; one that is given here is the same.',
+  description: 'A whole destination. The path names it; `name`, if given, must be the same.',
   examples: [{ url: 'https://shop.example.com/webhooks' }],
 })
 

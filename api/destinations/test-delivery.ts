@@ -16,10 +16,10 @@ import { audit } from '../writes/transact.ts'
 
 const RETRY_AFTER_SECONDS = 1
 
-/** What a test may take beside its attempt: a name and an access token to fetch, a row to write. */
+/** Time for a test besides its attempt: to resolve a name, fetch an access token and write a row. */
 const MARGIN_MS = 15_000
 
-/** What stands in an event's place. */
+/** Stands in for an event. */
 interface TestInput {
   headers: Record<string, string>
   body: string

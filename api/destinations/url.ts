@@ -5,7 +5,7 @@ import { z } from 'zod'
 /** Ours: the decisions give no bounds. */
 const LENGTH_MAX = 2048
 
-/** What DNS can look up. (RFC 1035, section 2.3.4; underscores are common) */
+/** A name that DNS can look up. (RFC 1035, section 2.3.4; underscores are common) */
 const HOST_LENGTH_MAX = 253
 const LABEL = /^[a-z0-9_-]{1,63}$/
 
@@ -43,7 +43,7 @@ function isHost(host: string): boolean {
   return name.length <= HOST_LENGTH_MAX && name.split('.').every((label) => LABEL.test(label))
 }
 
-/** Of a URL as it may have been stored before. */
+/** The origin of a stored URL, which may be older than today's rules. */
 export function shownUrl(text: string): string {
   return sentForm(new URL(text))
 }

@@ -26,7 +26,7 @@ const Operation = z.object({
   responses: z.record(z.string(), Response),
 })
 
-/** What of our OpenAPI document the page shows. */
+/** The parts of the OpenAPI document that the page shows. */
 export const Document = z.object({
   info: z.object({ title: z.string(), description: z.string() }),
   tags: z.array(z.object({ name: z.string(), description: z.string() })),

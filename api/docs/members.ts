@@ -20,14 +20,14 @@ export function members(schema: Json, components: Components, path = ''): Html[]
   })
 }
 
-/** One row: a member of a body, or a parameter. */
+/** A row: a member of a body, or a parameter. */
 export function member(
   name: string,
   schema: Json,
   { components, isRequired, text }: { components: Components; isRequired: boolean; text?: string },
 ): Html {
   const { description, ...resolved } = resolve(schema, components)
-  // What stands beside a reference is about this member, what it refers to is about all of them.
+  // A description beside a reference is about this member; the referenced one is about all of them.
   const told = schema['description'] ?? description
   const said = text ?? (typeof told === 'string' ? told : undefined)
   return html`<div class="member">

@@ -52,7 +52,7 @@ test('every element that is opened is closed', () => {
   const open: string[] = []
   for (const [, end, name = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*?>/g)) {
     if (name === 'meta') continue
-    // One that does not close what was opened last stays on the pile.
+    // A closing tag that does not match the last opened one stays on the pile.
     if (end !== '' && open.at(-1) === name) open.pop()
     else open.push(`${end}${name}`)
   }

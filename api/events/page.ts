@@ -22,7 +22,7 @@ type Query = EventFilter & { limit: number }
 const HORIZON_WAIT_MS = 500
 const HORIZON_POLL_MS = 10
 
-/** One page of events. */
+/** A page of events. */
 export async function findPage(
   deps: PageDeps,
   term: string | undefined,

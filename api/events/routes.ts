@@ -21,8 +21,8 @@ const read = { resource: 'events', level: 'read' } as const
 const noQuery = z.strictObject({})
 
 const EventQuery = z.strictObject({
-  sourceId: IdInput('src').optional().describe('Those of this source.'),
-  status: EventStatus.optional().describe('Those in this status.'),
+  sourceId: IdInput('src').optional().describe('Only events of this source.'),
+  status: EventStatus.optional().describe('Only events in this status.'),
   from: From,
   to: To,
   limit: Limit,
@@ -32,7 +32,9 @@ const EventQuery = z.strictObject({
     .min(1)
     .max(SEARCH_LENGTH_MAX)
     .optional()
-    .describe('Those whose id, type, idempotency key or body holds this text, in any case.'),
+    .describe(
+      'Only events whose id, type, idempotency key or body contains this text, in upper or lower case.',
+    ),
   sortBy: z.enum(['createdAt']).default('createdAt').describe('The time to sort by.'),
   sortDir: SortDir,
 })
@@ -44,18 +46,18 @@ const EventList = z
     truncated: z
       .boolean()
       .optional()
-      .describe('With `search`: time was up before all events were looked at.'),
-    searchedThrough: Timestamp.optional().describe('With `search`: how far it has looked.'),
+      .describe('With `search`: time was up before all events were searched.'),
+    searchedThrough: Timestamp.optional().describe('With `search`: how far the search has come.'),
   })
   .meta({ id: 'EventList', description: 'A page of events.' })
 
 const EventPresence = z
   .object({ hasAny: z.boolean().describe('The project has stored an event.') })
-  .meta({ id: 'EventPresence', description: 'Whether there has been an event.' })
+  .meta({ id: 'EventPresence', description: 'Whether the project has ever stored an event.' })
 
 const Replay = z
-  .object({ deliveries: z.array(Delivery).describe('The deliveries that were made; maybe none.') })
-  .meta({ id: 'Replay', description: 'What a replay made.' })
+  .object({ deliveries: z.array(Delivery).describe('The new deliveries; maybe none.') })
+  .meta({ id: 'Replay', description: 'The new deliveries of a replay.' })
 
 export const EVENT_ROUTES = [
   route({
@@ -65,7 +67,7 @@ export const EVENT_ROUTES = [
     tag,
     summary: 'List events',
     description:
-      '`search` looks at the id, the event type, the idempotency key and the body, whose JSON and form escapes are read as their characters, for about a second: `truncated` says that there is more to look at behind `searchedThrough`, and `nextCursor` goes on from there.',
+      '`search` reads the id, the event type, the idempotency key and the body (with JSON and form escapes decoded) for about a second. If it stops early, `truncated` is true, `searchedThrough` says how far it has come, and `nextCursor` continues from there.',
     permission: read,
     scope: 'project',
     params: {},
@@ -135,7 +137,7 @@ export const EVENT_ROUTES = [
     path: '/events/:id/timeline',
     operationId: 'getEventTimeline',
     tag,
-    summary: 'Read what became of an event, with every attempt',
+    summary: 'Read the timeline of an event, with every attempt',
     permission: read,
     scope: 'reach',
     params: { id: 'evt' },
@@ -155,7 +157,7 @@ export const EVENT_ROUTES = [
     tag,
     summary: 'Send an event again',
     description:
-      'Makes new deliveries through the connections that are active now and whose filters let it pass; they count against the quota.',
+      'Creates new deliveries for the enabled connections whose filters match the event. They count against the quota.',
     permission: { resource: 'events', level: 'write' },
     scope: 'reach',
     params: { id: 'evt' },

@@ -13,7 +13,7 @@ type Query = EventFilter & { limit: number }
 /** A search answers within a second: no step begins that would probably end later than this. (decisions: search) */
 const SEARCH_BUDGET_MS = 850
 
-/** One statement of a search: small enough to stop in time, with bodies of any size. */
+/** Limits of one statement of a search: small enough to stop in time, with bodies of any size. */
 const STEP = { rows: 4_000, bytes: 4 * 1024 * 1024 }
 
 /** Every event is behind the first in descending order, or the second in ascending. */
@@ -22,8 +22,8 @@ const START = { desc: 'ffffffff-ffff-ffff-ffff-ffffffffffff', asc: firstIdAt(0) 
 const WHOLE_KEY = /^[0-9a-f]{64}$/
 
 /**
- * Reads events in order, step by step, until the page or the time budget is full. What the term names whole, by its id
- * or its idempotency key, is found by index and stands on the first page, however far back it is.
+ * Reads events in order, step by step, until the page or the time budget is full. An event whose whole id or idempotency
+ * key is the term is found by index and stands on the first page, however old it is.
  */
 export async function searchPage(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,

@@ -22,7 +22,7 @@ const EVENT_STATUSES = [
 export const EventStatus = z.enum(EVENT_STATUSES).meta({
   id: 'EventStatus',
   description:
-    '`received`: a connection took it. `filtered`: the filters of all connections excluded it. `unmatched`: no connection was there. `rejected`: it was not verified. `duplicate` and `pending` are not written any more.',
+    '`received`: at least one connection matched. `filtered`: the filters of all connections excluded it. `unmatched`: the source had no connection. `rejected`: it was not verified. Events never have `duplicate` and `pending`.',
 })
 
 export const EventSummary = z
@@ -34,7 +34,7 @@ export const EventSummary = z
     eventType: z
       .string()
       .nullable()
-      .describe('What the source’s `eventTypeField` selects, or null.'),
+      .describe('The value that the source’s `eventTypeField` selects, or null.'),
     idempotencyKey: z
       .string()
       .optional()

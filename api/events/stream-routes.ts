@@ -8,12 +8,12 @@ import { route } from '../http/route.ts'
 import { EventStatus } from './shape.ts'
 
 const StreamQuery = z.strictObject({
-  sourceId: IdInput('src').optional().describe('Those of this source.'),
-  status: EventStatus.optional().describe('Those in this status.'),
+  sourceId: IdInput('src').optional().describe('Only events of this source.'),
+  status: EventStatus.optional().describe('Only events in this status.'),
   eventType: Filter.shape.eventTypes
     .unwrap()
     .element.optional()
-    .describe('Those of this type; `*` as the last character stands for anything.'),
+    .describe('Only events of this type; `*` as the last character matches anything.'),
 })
 
 const EventStream = z.instanceof(Readable).meta({
@@ -32,7 +32,7 @@ export const EVENT_STREAM_ROUTES = [
     tag: 'Events',
     summary: 'Follow new events as they are stored',
     description: [
-      'Server-Sent Events that go on until the client leaves, the server stops, or the API key is revoked, expires or is rescoped. `eventType` may end with `*`.',
+      'Sends Server-Sent Events until the client leaves, the server stops, or the API key is revoked, expires or is rescoped. `eventType` may end with `*`.',
       '- `event.created`: `data` is the event as in a list.\n- `ready`: from here on events come as they are stored.\n- `ping`: every 15 seconds.\n- `gap`: `data` is `{ reason, from, until }`; events of that time may be missing here, the list has them. `expired` (older than the retention) and `unknown` (a position of other filters or another database): the stream goes on in the present. `slow`: the client did not keep up, and the stream ends.',
       'Every `id` is a position: sent as `Last-Event-ID` to any server it resumes behind it. No event is missed; one may come twice across a resume. An open stream counts as one request; too many at once are refused with 429.',
     ].join('\n\n'),

@@ -7,28 +7,26 @@ import { Id, Timestamp } from '../http/fields.ts'
 const Verdict = z
   .object({
     cause: z.enum(CAUSES).describe('Why the event was or was not delivered.'),
-    sentence: z.string().describe('The same for people.'),
-    since: Timestamp.describe('Since when it is so.'),
+    sentence: z.string().describe('The verdict as a sentence for people.'),
+    since: Timestamp.describe('Since when the cause holds.'),
     nextAt: Timestamp.nullable().describe('When something happens next; null when nothing does.'),
     action: z
       .enum(ACTIONS)
       .nullable()
-      .describe('What a person can do about it; null when there is nothing to do.'),
+      .describe('An action that helps; null when there is nothing to do.'),
   })
-  .meta({ id: 'Verdict', description: 'What became of an event, and why.' })
+  .meta({ id: 'Verdict', description: 'Says what became of an event, and why.' })
 
 const Phase = z
   .object({
-    name: z
-      .enum(['received', 'verified', 'stored', 'matched', 'dispatched'])
-      .describe('What happened.'),
+    name: z.enum(['received', 'verified', 'stored', 'matched', 'dispatched']).describe('The step.'),
     at: Timestamp.describe('When it happened.'),
     durationMs: z
       .number()
       .nullable()
       .describe('How long it took, in milliseconds; null where that is not measured.'),
   })
-  .meta({ id: 'TimelinePhase', description: 'One step of an event through Postern.' })
+  .meta({ id: 'TimelinePhase', description: 'A step of an event through Postern.' })
 
 const OUTCOMES = ['delivered_to', 'filtered', 'disabled'] as const
 
@@ -43,7 +41,7 @@ const ShownOutcome = z
       .optional()
       .describe('The part of the filter that excluded the event; absent otherwise.'),
   })
-  .meta({ id: 'TimelineConnection', description: 'What a connection made of an event.' })
+  .meta({ id: 'TimelineConnection', description: 'How a connection treated an event.' })
 
 /** (decisions: Statistics and stream, "timeline") */
 export const Timeline = z
@@ -57,7 +55,7 @@ export const Timeline = z
   })
   .meta({ id: 'Timeline', description: 'The journey of an event, with every attempt.' })
 
-/** What matching said of one connection, as ingest stores it. */
+/** The result of matching one connection, as ingest stores it. */
 export const Outcomes = z.array(
   z.object({
     connectionId: z.string(),

@@ -63,7 +63,7 @@ function readInput(
   return { params, query: query?.data, body: body?.data, headers: Object.fromEntries(headers) }
 }
 
-/** What a kind of action needs comes before the rest of its body, as what a route needs comes before all of it. */
+/** Demands the permission of the kind of action before the rest of the body is checked. */
 function demandKind({ needsByKind }: KeyedRoute, principal: Principal, sent: unknown): void {
   if (needsByKind === undefined || typeof sent !== 'object' || sent === null) return
   const kind = 'kind' in sent && typeof sent.kind === 'string' ? sent.kind : ''

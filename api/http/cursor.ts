@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { refuseField } from '../../core/errors.ts'
 import { refuseUnstorable } from './body.ts'
 
-/** Everything that decides what a list holds and in which order; a cursor is good for this alone. */
+/** Everything that decides the rows and order of a list; a cursor is valid for this list only. */
 export type Binding = Readonly<Record<string, unknown>>
 
 const Position = z.tuple([z.string(), z.string(), z.guid()])
@@ -34,7 +34,7 @@ export function readCursor(binding: Binding, cursor: string | undefined): Place 
   return { value, id }
 }
 
-/** Of a text that is no place in a list. */
+/** Refuses a text that is no cursor. */
 export function refuseCursor(): never {
   refuseField('query.cursor', 'Not a cursor of this API')
 }

@@ -38,7 +38,7 @@ export async function sendFailure(
 ): Promise<FastifyReply> {
   void reply.header('x-request-id', request.id)
   if (needsKey(request) && !reply.hasHeader('x-ratelimit-limit')) {
-    // No key was found to count: what one that has not asked yet may do.
+    // Without a valid key nothing was counted: show the full window.
     const resetSeconds = API_WINDOW_SECONDS
     void reply.headers(
       rateHeaders({ limit: requestsPerMinute, left: requestsPerMinute, resetSeconds }),
@@ -65,7 +65,7 @@ function needsKey({ url, routeOptions }: FastifyRequest): boolean {
   return url.startsWith('/v1/') && config?.isPublic !== true
 }
 
-/** What a refusal answers; undefined for what is not the client's fault. */
+/** The answer to a refusal; undefined when the fault is not the client's. */
 export function answerOf(error: unknown): Answer | undefined {
   const refusal = asRefusal(error)
   if (refusal === undefined) return undefined
@@ -120,7 +120,7 @@ function faultsOfIssue(part: string, issue: z.core.$ZodIssue): FieldFault[] {
       .map((key) => ({ path: `${path}.${key}`, message: 'Unknown member' }))
   }
   if (issue.code === 'invalid_union') {
-    // The alternative that came furthest is the one that was meant.
+    // The client most likely meant the alternative that matched furthest.
     const [closest] = issue.errors.toSorted((a, b) => deepest(b) - deepest(a))
     const nested = closest
       ?.slice(0, FAULTS_MAX)

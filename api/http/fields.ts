@@ -9,7 +9,7 @@ import {
   NAME_LENGTH_MAX,
 } from '../../core/limits.ts'
 
-/** What an id names, for messages. */
+/** Names of the kinds of ids, for messages. */
 export const KIND_OF: Readonly<Record<Prefix, string>> = {
   org: 'organisation',
   usr: 'user',
@@ -49,11 +49,11 @@ export function IdInput(prefix: Prefix): z.ZodType<string, string> {
   return Id(prefix).transform((text) => decodeId(prefix, text) ?? text)
 }
 
-/** Blanks, and what shows nothing at all. */
+/** Blanks and invisible characters. */
 const BLANK = String.raw`[\s\u200b]`
 const INVISIBLE = /^[\s\p{Default_Ignorable_Code_Point}]*$/u
 
-/** Kept in NFC, so that two that look alike are one. (decisions: Configuration) */
+/** Names are stored in NFC, so that two names that look alike are the same. (decisions: Configuration) */
 export const Name = z
   .string()
   .normalize('NFC')
@@ -72,7 +72,7 @@ export const Name = z
   )
   .meta({ minLength: 1 })
 
-/** As it is kept: names from before a rule are shown all the same. */
+/** A name in answers: a stored name is shown even if it breaks a newer rule. */
 export const ShownName = z.string()
 
 /** The body of an action that has nothing to choose. */
@@ -80,7 +80,7 @@ export const NoMembers = z
   .strictObject({})
   .meta({ id: 'NoMembers', description: 'An object without members; the body may be left out.' })
 
-/** What stands in a path: an id, told by its prefix, or the name of a resource. */
+/** Parameters of a path: an id with its prefix, or the name of a resource. */
 export type ParamKind = Prefix | 'name'
 
 export function Param(kind: ParamKind): z.ZodString {
@@ -94,7 +94,7 @@ export const Metadata = z
   })
   .meta({
     id: 'Metadata',
-    description: `Your own texts by names that you choose, at most ${METADATA_KEYS_MAX}. Postern stores and shows them.`,
+    description: `Your own texts under names that you choose, at most ${METADATA_KEYS_MAX}. Postern stores them and returns them.`,
   })
 
 /** `true` and `false` in a query; nothing else. Clients send a boolean, and the document says so. */
@@ -103,7 +103,7 @@ const Flag = z
   .transform((text) => text === 'true')
   .meta({ type: 'boolean', enum: undefined })
 
-export const Cascade = Flag.default(false).describe('Delete what depends on it as well.')
+export const Cascade = Flag.default(false).describe('Delete resources that depend on it as well.')
 
 export const Limit = z.coerce
   .number()
@@ -111,19 +111,19 @@ export const Limit = z.coerce
   .min(1)
   .max(LIST_LIMIT_MAX)
   .default(LIST_LIMIT_DEFAULT)
-  .describe('How many the page holds at most.')
+  .describe('The maximum number of items in the page.')
 
 export const SortDir = z
   .enum(['asc', 'desc'])
   .default('desc')
-  .describe('`asc` begins with the least or oldest, `desc` with the greatest or newest.')
+  .describe('`asc` begins with the smallest or oldest, `desc` with the largest or newest.')
 
 export const Cursor = z
   .string()
   .min(1)
   .max(1024)
   .optional()
-  .describe('The `nextCursor` of the page before, with the same filters and sort.')
+  .describe('The `nextCursor` of the previous page, with the same filters and sort.')
 
 function idPattern(prefix: Prefix): RegExp {
   return new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)

@@ -29,11 +29,11 @@ const LOOK_AGAIN_MS_MAX = 250
 const KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$`)
 const Kept = z.union([
   z.object({ status: z.int(), body: z.unknown() }),
-  /** Of an answer that was too large to be kept. */
+  /** Marks an answer that was too large to store. */
   z.object({ isTooLarge: z.literal(true) }),
 ])
 
-/** One request as its Idempotency-Key sees it. (decisions: Conventions of the API) */
+/** A request with an Idempotency-Key. (decisions: Conventions of the API) */
 export interface Repeatable {
   /** The text of the header. */
   key: string
@@ -41,7 +41,7 @@ export interface Repeatable {
   actor: string
   method: string
   path: string
-  /** What must be the same when the key comes again: query, project header and body. */
+  /** Must be the same when the key comes again: query, project header and body. */
   content: readonly (string | Uint8Array)[]
 }
 
@@ -94,7 +94,7 @@ function withSortedMembers(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The key that a request carries; refuses one that is none. */
+/** Returns the key of a request. Refuses a malformed key. */
 export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined
   const text = String(header)

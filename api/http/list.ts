@@ -23,7 +23,7 @@ type List<T extends z.ZodType> = z.ZodObject<{
 export function listOf<T extends z.ZodType>(item: T, id: string): List<T> {
   return z
     .object({
-      data: z.array(item).describe('What is on this page.'),
+      data: z.array(item).describe('The items of this page.'),
       nextCursor: z.string().nullable().describe('The cursor of the next page; null on the last.'),
     })
     .meta({ id, description: 'A page of a list.' })

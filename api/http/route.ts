@@ -18,7 +18,7 @@ interface Input<P, Q, B> {
   params: P
   query: Q
   body: B
-  /** Those that the route names, by their names in lower case. */
+  /** The headers that the route names, in lower case. */
   headers: Readonly<Record<string, string | undefined>>
 }
 
@@ -52,7 +52,7 @@ interface Described {
   headers?: Readonly<Record<string, string>>
   body: z.ZodType | null
   responses: Responses
-  /** Of a success whose body is not JSON. */
+  /** The content type of a success whose body is not JSON. */
   contentType?: string
   /** The answer carries a secret: nothing between may keep it. */
   isSecret?: true
@@ -63,7 +63,7 @@ interface Described {
 /** An operation for callers that say who they are. */
 export interface KeyedRoute extends Described {
   permission: Permission
-  /** What is needed besides, by the `kind` that the body names; told before the rest of the body is looked at. */
+  /** Further permissions, by the `kind` in the body; checked before the rest of the body. */
   needsByKind?: Readonly<Record<string, Need>>
   /** `project`: lists or creates inside one project, which must be told; `reach`: goes as far as the key does. */
   scope: 'project' | 'reach'
@@ -76,7 +76,7 @@ export interface PublicRoute extends Described {
   handle(call: PublicCall): Promise<Answer>
 }
 
-/** One operation of the API as data: mounting, permissions, validation and the OpenAPI document all read it. */
+/** An operation of the API as data: mounting, permissions, validation and the OpenAPI document all read it. */
 export type Route = KeyedRoute | PublicRoute
 
 type Spec<

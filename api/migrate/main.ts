@@ -25,7 +25,7 @@ try {
   process.exitCode = 1
 }
 
-/** What failed and why, in a line. */
+/** Says in a line what failed and why. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error && error.name === 'Error'

@@ -9,7 +9,7 @@ type Direction = 'input' | 'output'
 /** The named schemas of a document. Outputs come first: they keep the plain names. */
 export class Components {
   readonly schemas: Record<string, Json> = {}
-  /** What is known of them as outputs, by the names that both directions begin with. */
+  /** Their JSON as outputs, by the name that both directions share. */
   readonly #outputs = new Map<string, string>()
   readonly #known = { input: new Map<z.ZodType, Json>(), output: new Map<z.ZodType, Json>() }
 
@@ -73,7 +73,7 @@ export class Components {
     return relink(plain(properties?.['it']), names)
   }
 
-  /** What is parsed after a short form was expanded may be written in either. */
+  /** A value whose short form is expanded before parsing may be written in either form. */
   #addShortForm(json: Json, io: Direction): void {
     const { shortForm, oneOf, $ref } = json
     delete json['shortForm']

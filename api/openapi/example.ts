@@ -2,7 +2,7 @@ import type { Prefix } from '../../core/ids.ts'
 import { asJson, asList, resolve, type Json } from './json.ts'
 import { MOMENT, sampleId, SAMPLES, UUID } from './samples.ts'
 
-/** What members of that name look like, where the schema alone would give an empty word. */
+/** Sample values by member name, where the schema alone would give an empty word. */
 const WORDS: Readonly<Record<string, unknown>> = {
   ingestUrl: 'https://hooks.example.com/kq3vz5d2m7x4bnafw6ytr2jsle',
   maskId: 'kq3vz5d2m7x4bnafw6ytr2jsle',
@@ -96,7 +96,7 @@ function alternativesOf({ anyOf, oneOf, ...rest }: Json): Json[] {
     : asList(anyOf ?? oneOf).map(asJson)
 }
 
-/** What may be null and has no sample is null: so it is for most of its life. */
+/** A nullable member without a sample is null in outputs, as it is for most of its life. */
 function makeAlternative(name: string, alternatives: Json[], scope: Scope): unknown {
   const resolved = alternatives.map((one) => resolve(one, scope.schemas))
   const sample = WORDS[name]

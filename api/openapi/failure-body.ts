@@ -17,11 +17,11 @@ const FieldFault = z
     path: z
       .string()
       .describe('Where it is: `body`, `query`, `params` or `headers` and the names of members.'),
-    message: z.string().describe('What is wrong with it, for people.'),
+    message: z.string().describe('The fault, for people.'),
   })
   .meta({
     id: 'FieldFault',
-    description: 'One fault of a request.',
+    description: 'A fault of a request.',
     examples: [{ path: 'query.limit', message: 'Expected at most 100' }],
   })
 
@@ -44,8 +44,8 @@ const DATA: { [C in keyof Data]: z.ZodObject & z.ZodType<Data[C]> } = {
   }),
   QUOTA_EXCEEDED: z.object({
     limit: Count.describe('The quota.'),
-    current: Count.describe('What was used of it.'),
-    resetAt: Timestamp.describe('When the count begins anew.'),
+    current: Count.describe('The deliveries counted so far.'),
+    resetAt: Timestamp.describe('When the count starts again at zero.'),
   }),
   RATE_LIMITED: z.object({
     limit: Count.describe('How many are allowed.'),
@@ -55,8 +55,8 @@ const DATA: { [C in keyof Data]: z.ZodObject & z.ZodType<Data[C]> } = {
 }
 
 const RequestId = z
-  .object({ requestId: z.uuid().describe('Finds the request in the log.') })
-  .meta({ id: 'FailureData', description: 'What finds the request in the log.' })
+  .object({ requestId: z.uuid().describe('Identifies the request in the log.') })
+  .meta({ id: 'FailureData', description: 'Identifies the request in the log.' })
 
 interface Uncoded {
   name: string
@@ -95,7 +95,7 @@ export const UNCODED: ReadonlyMap<number, Uncoded> = new Map([
   ],
 ])
 
-/** What an answer of a status says, by its code. */
+/** The body of an answer with this status, by its code. */
 export function meaningOf(status: number, codes: readonly Code[]): string {
   const uncoded = UNCODED.get(status)
   const prefix = codes.length > 0 ? 'Without a code: ' : ''
@@ -134,10 +134,10 @@ function makeBody(name: string, status: number, codes: readonly Code[]): z.ZodTy
   if (uncoded === undefined) {
     assert(first !== undefined)
     if (others.length === 0) return first
-    const meta = { id: `${name}Error`, description: 'A refusal, told by its `code`.' }
+    const meta = { id: `${name}Error`, description: 'A refusal; `code` says which.' }
     return z.discriminatedUnion('code', [first, ...others]).meta(meta)
   }
-  // One shape for both, as nothing tells them apart but that the code is missing.
+  // Both share a shape: only the missing code tells them apart.
   assert(others.length === 0)
   const data = uncoded.data ?? first?.shape['data']
   return envelope(`${name}Error`, meaningOf(status, codes), {
@@ -156,9 +156,9 @@ function refusal(code: Code): z.ZodObject {
 function makeRefusal(code: Code): z.ZodObject {
   const data: z.ZodObject | undefined = new Map(Object.entries(DATA)).get(code)
   const name = nameOf(0, [code])
-  const named = data?.meta({ id: `${name}Data`, description: 'What else is known of the refusal.' })
+  const named = data?.meta({ id: `${name}Data`, description: 'Details of the refusal.' })
   return envelope(`${name}Error`, `${MEANING[code]}.`, {
-    code: z.literal(code).describe('What clients branch on.'),
+    code: z.literal(code).describe('The code for clients to branch on.'),
     ...common(STATUS[code], MEANING[code]),
     ...(named && { data: named }),
   })
@@ -167,7 +167,7 @@ function makeRefusal(code: Code): z.ZodObject {
 function common(status: number, message: string): { status: z.ZodType; message: z.ZodType } {
   return {
     status: z.literal(status).describe('The status of the answer.'),
-    message: z.string().meta({ description: 'What went wrong, for people.', examples: [message] }),
+    message: z.string().meta({ description: 'The reason, for people.', examples: [message] }),
   }
 }
 

@@ -8,7 +8,8 @@ export const HEADERS: Readonly<Record<string, Json>> = {
   'X-RateLimit-Remaining': always('integer', 'How many of them are left.'),
   'X-RateLimit-Reset': always('integer', 'Seconds until the count begins anew.'),
   'Idempotent-Replayed': {
-    description: 'Given when the answer is that of an earlier request with the Idempotency-Key.',
+    description:
+      'Present when this is the stored answer of an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },

@@ -12,7 +12,7 @@ export function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What a schema stands for, where it is a reference into the components. */
+/** Follows a schema that is a reference into the components. */
 export function resolve(schema: Json, schemas: Readonly<Record<string, Json>>): Json {
   const [, name] = /^#\/components\/schemas\/(.+)$/.exec(String(schema['$ref'])) ?? []
   const target = name === undefined ? undefined : schemas[name]

@@ -5,7 +5,7 @@ import type { Components } from './components.ts'
 import { exampleOf } from './example.ts'
 import type { Json } from './json.ts'
 
-/** The parameters of an operation. Those that many have are named once. */
+/** The parameters of an operation. Shared parameters are defined once. */
 export function parametersOf(route: Route, components: Components): Json[] {
   const { method, params, query, headers } = route
   const inPath = Object.entries(params).map(([name, kind]) => pathParameter(name, kind, components))

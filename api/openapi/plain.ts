@@ -22,7 +22,7 @@ export function plain(schema: unknown): Json {
   return untupled(splitTypes(onePattern(withoutNoise(json))))
 }
 
-/** Of a union whose alternatives all have names. */
+/** The discriminator of a union whose alternatives all have names. */
 export function discriminatorOf({ _zod: { def } }: z.core.$ZodTypes): Json {
   if (def.type !== 'union' || !('discriminator' in def)) return {}
   const propertyName = String(def.discriminator)

@@ -66,7 +66,7 @@ function wherever(isFault: (place: Place) => boolean): string[] {
   return everywhere.filter((place) => isFault(place)).map(({ where }) => where)
 }
 
-/** What a union offers beside null. */
+/** The alternatives of a union except null. */
 function alternatives(schema: Json): Json[] {
   return asList(schema['anyOf'] ?? schema['oneOf'])
     .map(asJson)
@@ -233,7 +233,7 @@ test('the examples tell one story: each kind has one id, made when it says', () 
   )
 })
 
-test('what is created in an example is what is shown in another', () => {
+test('an example of an answer shows the resource that the example of its request creates', () => {
   const exampleOf = (operationId: string, part: 'requestBody' | '201' | '200'): Json => {
     const [, operation] = operations.find(([, one]) => one['operationId'] === operationId) ?? [
       '',
@@ -254,25 +254,28 @@ test('what is created in an example is what is shown in another', () => {
   }
 })
 
-test('what README and docs send is what the document takes', () => {
+test('requests in README and docs are valid against the document', () => {
   const root = join(import.meta.dirname, '..', '..')
   const docs = readdirSync(join(root, 'docs')).map((name) => join('docs', name))
   const calls = ['README.md', ...docs].flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
-    // `post sources '{…}'`, as the README has it.
-    return [...text.matchAll(/^\s*post ([\w/-]+) '(\{.*\})'$/gm)].map(
-      ([, path = '', body = '']) => ({ file, path, body }),
+    // As the README has them: `post sources '{…}'`, and `post connections "{\"sourceId\":\"$SOURCE\"}"`.
+    return [...text.matchAll(/\bpost ([\w/-]+) (?:'(\{.*\})'|"(\{.*\})")/g)].map(
+      ([, path = '', body, escaped = '']) => ({
+        file,
+        path,
+        body: body ?? escaped.replaceAll('\\"', '"'),
+      }),
     )
   })
   expect(calls.length).toBeGreaterThanOrEqual(3)
   for (const { file, path, body } of calls) {
     const [, operation] = operations.find(([where]) => where === `post /v1/${path}`) ?? ['', {}]
     const [media] = Object.values(asJson(asJson(operation['requestBody'])['content']))
-    // Ids are left for the reader to fill in.
-    const filled = body.replaceAll(
-      /(src|dst)_…/g,
-      (_match, prefix: string) => `${prefix}_01jcqhrpsefh09tekf3cp3tkjz`,
-    )
+    // The shell fills in the ids.
+    const filled = body
+      .replace('$SOURCE', 'src_01jcqhrpsefh09tekf3cp3tkjz')
+      .replace('$DESTINATION', 'dst_01jcqhrpsefh09tekf3cp3tkjz')
     expect(
       faultsOf(asJson(asJson(media)['schema']), JSON.parse(filled)),
       `${file}: ${path}`,

@@ -6,7 +6,7 @@ import { failureBody, meaningOf, nameOf, UNCODED } from './failure-body.ts'
 import { headersOf, RETRY_AFTER } from './headers.ts'
 import type { Json } from './json.ts'
 
-/** One response for each status: the codes it can carry, and the answer without one. (spec: Envelopes) */
+/** A response for each status: the codes it can carry, and the answer without one. (spec: Envelopes) */
 export function failureResponses(
   route: Route,
   codes: readonly Code[],

@@ -42,8 +42,8 @@ const DELIVERY = {
 const PHASES = { dnsMs: 4.2, connectMs: 18.6, tlsMs: 41.3, firstByteMs: 56.9, totalMs: 121.4 }
 
 /**
- * One story in all examples: an invoice that Stripe sends reaches a shop at the first attempt. Here are, by the name of
- * a schema, the members that its example does not have from the schema alone.
+ * All examples tell the same story: an invoice that Stripe sends reaches a shop at the first attempt. By the name of a
+ * schema, these are the members that the schema alone does not give.
  */
 export const SAMPLES: Readonly<Record<string, Json>> = {
   Attempt: {
@@ -107,7 +107,7 @@ export const SAMPLES: Readonly<Record<string, Json>> = {
   VerifierPreset: { preset: 'stripe' },
 }
 
-/** One id for each kind, so that examples of several operations go together. */
+/** A fixed id for each kind, so that the examples of several operations fit together. */
 export function sampleId(prefix: Prefix): string {
   return encodeId(prefix, UUID)
 }

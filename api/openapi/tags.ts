@@ -1,4 +1,4 @@
-/** What the operations of a tag are about, for readers of the reference. */
+/** Describes the operations of a tag, for readers of the reference. */
 export const TAGS: Readonly<Record<string, string>> = {
   Projects: 'A project holds sources, destinations and connections, and keeps them from others.',
   Sources: 'A source is an address that takes webhooks, and knows how to verify them.',
@@ -8,7 +8,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Events: 'An event is a webhook as it came in. It never changes afterwards.',
   Deliveries: 'A delivery takes one event to one destination, over as many attempts as it needs.',
   Operations: 'An operation retries, replays or cancels many deliveries at once.',
-  Statistics: 'What came in and what became of it, over time.',
+  Statistics: 'Counts of events and of delivery outcomes over time.',
   Billing: 'The plan of the organisation, and what was used of it.',
   API: 'The description of this API.',
 }

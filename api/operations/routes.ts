@@ -33,8 +33,8 @@ const tag = 'Operations'
 const noQuery = z.strictObject({})
 
 const OperationQuery = z.strictObject({
-  kind: z.enum(OPERATION_KINDS).optional().describe('Those of this kind.'),
-  status: z.enum(OPERATION_STATUSES).optional().describe('Those in this status.'),
+  kind: z.enum(OPERATION_KINDS).optional().describe('Only operations of this kind.'),
+  status: z.enum(OPERATION_STATUSES).optional().describe('Only operations in this status.'),
   limit: Limit,
   cursor: Cursor,
   sortBy: z.enum(['createdAt']).default('createdAt').describe('The time to sort by.'),
@@ -47,9 +47,9 @@ export const OPERATION_ROUTES = [
     path: '/operations',
     operationId: 'createOperation',
     tag,
-    summary: 'Retry, replay or cancel many',
+    summary: 'Retry, replay or cancel everything that a filter matches',
     description:
-      'Each delivery or event is treated as by the action of its own; what that refuses counts as failed. The filter has at least one member and reaches to now at most. At most 10 run in a project.',
+      'Applies the single-item action (retry, replay or cancel) to every match. Items that this action would refuse are counted as failed. The filter needs at least one member; matches created after this request are not included. A project can have at most 10 running operations.',
     permission: 'any_key',
     needsByKind: OPERATION_NEEDS,
     scope: 'project',
@@ -68,9 +68,9 @@ export const OPERATION_ROUTES = [
     path: '/operations/plan',
     operationId: 'planOperation',
     tag,
-    summary: 'Count what an operation would be about, without doing it',
+    summary: 'Count the matches of an operation without running it',
     description:
-      'Counts for two seconds at most and up to 100,000; `truncated` says that there are more.',
+      'Counts for at most two seconds and up to 100,000; `truncated` is true if there are more.',
     permission: 'any_key',
     needsByKind: OPERATION_NEEDS,
     scope: 'project',
@@ -123,7 +123,7 @@ export const OPERATION_ROUTES = [
     operationId: 'getOperation',
     tag,
     summary: 'Read an operation with its progress',
-    description: 'Needs Read on deliveries; for a replay Read on events will do.',
+    description: 'Needs Read on deliveries; for a replay, Read on events is enough.',
     permission: 'any_key',
     scope: 'reach',
     params: { id: 'opr' },
@@ -145,7 +145,7 @@ export const OPERATION_ROUTES = [
     tag,
     summary: 'Stop an operation',
     description:
-      'What it has done stays done. Needs what making the operation needs. One that is finished is in conflict.',
+      'Stops the operation; items already processed are not undone. Needs the permission that was needed to create it. Returns 409 if it has finished.',
     permission: 'any_key',
     scope: 'reach',
     params: { id: 'opr' },

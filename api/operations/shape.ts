@@ -15,7 +15,7 @@ import { DeliveryStatus, ErrorCode, moment } from '../deliveries/shape.ts'
 import { EventStatus } from '../events/shape.ts'
 import { From, Id, IdInput, Timestamp, To } from '../http/fields.ts'
 
-/** Nobody retries everything by accident. What has other faults is not called empty. */
+/** Nobody retries everything by accident. An invalid filter is not called empty as well. */
 const NOT_EMPTY = {
   message: 'Expected at least one member: nothing is done to everything',
   when: ({ issues }: { issues: readonly unknown[] }) => issues.length === 0,
@@ -36,10 +36,10 @@ const ResponseStatus = z
 const DeliveryFilter = z
   .strictObject({
     status: DeliveryStatus.optional(),
-    eventId: IdInput('evt').optional().describe('Those of this event.'),
-    connectionId: IdInput('con').optional().describe('Those of this connection.'),
-    destinationId: IdInput('dst').optional().describe('Those to this destination.'),
-    sourceId: IdInput('src').optional().describe('Those of the events of this source.'),
+    eventId: IdInput('evt').optional().describe('Only deliveries of this event.'),
+    connectionId: IdInput('con').optional().describe('Only deliveries of this connection.'),
+    destinationId: IdInput('dst').optional().describe('Only deliveries to this destination.'),
+    sourceId: IdInput('src').optional().describe('Only deliveries of events of this source.'),
     errorCode: ErrorCode.optional(),
     responseStatus: ResponseStatus.optional(),
     from: From,
@@ -48,28 +48,28 @@ const DeliveryFilter = z
   .refine((filter) => Object.keys(filter).length > 0, NOT_EMPTY)
   .meta({
     id: 'OperationDeliveryFilter',
-    description: 'Which deliveries, as in their list. At least one member is given.',
+    description: 'Selects deliveries, like the filters of their list. Needs at least one member.',
     minProperties: 1,
   })
 
 /** The filters of `GET /v1/events`. */
 const EventFilter = z
   .strictObject({
-    sourceId: IdInput('src').optional().describe('Those of this source.'),
+    sourceId: IdInput('src').optional().describe('Only events of this source.'),
     status: EventStatus.optional(),
     search: z
       .string()
       .min(1)
       .max(SEARCH_LENGTH_MAX)
       .optional()
-      .describe('Those that hold this text.'),
+      .describe('Only events that contain this text.'),
     from: From,
     to: To,
   })
   .refine((filter) => Object.keys(filter).length > 0, NOT_EMPTY)
   .meta({
     id: 'OperationEventFilter',
-    description: 'Which events, as in their list. At least one member is given.',
+    description: 'Selects events, like the filters of their list. Needs at least one member.',
     minProperties: 1,
   })
 
@@ -89,27 +89,30 @@ export const NewOperation = z
       .meta({ id: 'ReplayOperationCreate', description: 'Events to send again.' }),
     z
       .strictObject({
-        kind: z.literal('cancel').describe('Cancels deliveries that wait.'),
+        kind: z.literal('cancel').describe('Cancels waiting deliveries.'),
         filter: DeliveryFilter,
       })
       .meta({ id: 'CancelOperationCreate', description: 'Waiting deliveries to cancel.' }),
   ])
-  .meta({ id: 'OperationCreate', description: 'What to do, and to which.' })
+  .meta({
+    id: 'OperationCreate',
+    description: 'An action, and a filter that selects its deliveries or events.',
+  })
 
 const Kind = z
   .enum(OPERATION_KINDS)
-  .meta({ id: 'OperationKind', description: 'What an operation does.' })
+  .meta({ id: 'OperationKind', description: 'The action of an operation.' })
 const Status = z
   .enum(OPERATION_STATUSES)
-  .meta({ id: 'OperationStatus', description: 'Where an operation stands.' })
+  .meta({ id: 'OperationStatus', description: 'The state of an operation.' })
 const matched = z
   .int()
-  .meta({ description: 'How many it is about; at least so many if truncated.' })
-const truncated = z.boolean().meta({ description: 'There are more than were counted.' })
+  .meta({ description: 'The number of matches; a lower bound if `truncated`.' })
+const truncated = z.boolean().meta({ description: 'There are more matches than were counted.' })
 
 export const OperationPlan = z
   .object({ kind: Kind, matched, truncated })
-  .meta({ id: 'OperationPlan', description: 'What an operation would be about.' })
+  .meta({ id: 'OperationPlan', description: 'The number of matches that an operation would have.' })
 
 const ShownFilter = z
   .object({
@@ -120,13 +123,14 @@ const ShownFilter = z
     sourceId: Id('src').optional().describe('The source of the deliveries or events.'),
     errorCode: z.string().optional().describe('The error code of the deliveries.'),
     responseStatus: ResponseStatus.optional(),
-    search: z.string().optional().describe('The text that the events hold.'),
+    search: z.string().optional().describe('The text that the events contain.'),
     from: Timestamp.optional().describe('The earliest time of creation, included.'),
     to: Timestamp.optional().describe('The latest time of creation, included.'),
   })
   .meta({
     id: 'OperationFilter',
-    description: 'The filter as it was given; `to` is when the operation was made, or earlier.',
+    description:
+      'The filter of the request; `to` is never later than the creation of the operation.',
   })
 
 export const Operation = z
@@ -138,15 +142,15 @@ export const Operation = z
     filter: ShownFilter,
     matched,
     truncated,
-    processed: z.int().meta({ description: 'How many it has come to, failed ones included.' }),
-    failed: z.int().meta({ description: 'Of those processed: what could not be done.' }),
+    processed: z.int().meta({ description: 'Items processed so far, failed ones included.' }),
+    failed: z.int().meta({ description: 'Processed items whose action was refused.' }),
     failures: z
       .record(z.string(), z.int())
-      .meta({ description: 'The failed ones, counted by why they failed.' }),
-    createdAt: Timestamp.describe('When it was made.'),
+      .meta({ description: 'The failed items, counted by reason.' }),
+    createdAt: Timestamp.describe('When it was created.'),
     finishedAt: Timestamp.nullable().describe('When it ended; null before.'),
   })
-  .meta({ id: 'Operation', description: 'One action on many deliveries or events.' })
+  .meta({ id: 'Operation', description: 'An action on everything that a filter matches.' })
 
 /** `to` ends no later than now, so that what an operation makes is never part of it. */
 export function selectedOfBody(wish: z.output<typeof NewOperation>, nowMs: number): Selected {

@@ -149,7 +149,7 @@ export const PROJECT_ROUTES = [
     tag,
     summary: 'Delete a project',
     description:
-      'The default project stays. One that holds sources, destinations or connections needs `cascade=true`, and a key that may delete those.',
+      'The default project cannot be deleted. If the project holds sources, destinations or connections, this needs `cascade=true` and a key that may delete them.',
     permission: { resource: 'projects', level: 'write', isExplicit: true },
     scope: 'reach',
     params: { id: 'prj' },

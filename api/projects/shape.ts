@@ -17,7 +17,7 @@ export const Project = z
   })
   .meta({
     id: 'Project',
-    description: 'What holds sources, destinations and connections together.',
+    description: 'A part of an organisation that holds sources, destinations and connections.',
   })
 
 const changeable = {
@@ -32,12 +32,12 @@ const Changes = z
 
 export const ProjectCreate = Changes.required({ name: true }).meta({
   id: 'ProjectCreate',
-  description: 'A project to make.',
+  description: 'A project to create.',
 })
 
 export const ProjectUpsert = ProjectCreate.partial({ name: true }).meta({
   id: 'ProjectUpsert',
-  description: 'A whole project. The path has its name; one that is given here is the same.',
+  description: 'A whole project. The path names it; `name`, if given, must be the same.',
 })
 
 export const ProjectUpdate = z

@@ -20,10 +20,10 @@ import { badRequest } from '../http/failure.ts'
 import { textTypeFault } from './media-type.ts'
 import type { SourceChanges } from './shape.ts'
 
-/** The end of a shorter secret would be too much of it. */
+/** Secrets shorter than this get no hint: four characters would reveal too much. */
 const HINTED_LENGTH_MIN = 12
 
-/** A source before anything is said of it but what names it. */
+/** A new source with every setting at its default. */
 export function newSource(
   given: Pick<Source, 'id' | 'organisationId' | 'projectId' | 'name' | 'kind'>,
   verifier: VerifierConfig | null | undefined,
@@ -42,7 +42,7 @@ export function newSource(
     // A key that is wrong loses events, a type that is wrong does not: the preset's keys are suggestions only.
     eventTypeField: preset?.eventTypeField ?? null,
     idempotencyKeys: [],
-    // What a provider sends with and wants to hear is part of its preset.
+    // The methods and the answer that a provider expects are part of its preset.
     allowedMethods: [...(preset?.allowedMethods ?? ['POST'])],
     maxPayloadSizeKb: PAYLOAD_KB_DEFAULT,
     ingestResponse: { ...(preset?.ingestResponse ?? { kind: 'default' }) },
@@ -81,7 +81,7 @@ export function changeSource<S extends Source>(
   }
 }
 
-/** What the audit keeps of a change: secrets are left out. */
+/** The change as the audit records it, without secrets. */
 export function shownChanges(changes: SourceChanges): Record<string, unknown> {
   const { verifier, handshake, ...rest } = changes
   return {

@@ -5,7 +5,7 @@ const MEDIA_TYPE = new RegExp(
 )
 const CHARSET = /;[ \t]*charset="?(?<name>[^";]+)/i
 
-/** What is wrong with the type of a text that is sent in UTF-8; undefined when nothing is. */
+/** The fault of a media type for text sent in UTF-8; undefined when there is none. */
 export function textTypeFault(type: string): string | undefined {
   if (!MEDIA_TYPE.test(type)) return 'Expected a media type'
   const charset = CHARSET.exec(type)?.groups?.['name'] ?? 'utf-8'

@@ -32,7 +32,7 @@ const SecretRotation = z
       .min(1)
       .max(SECRET_LENGTH_MAX)
       .optional()
-      .describe('The new secret; without it one is made.'),
+      .describe('The new secret; generated if left out.'),
     overlapSeconds: z
       .int()
       .min(0)
@@ -44,7 +44,7 @@ const SecretRotation = z
 
 const RotatedSecret = z
   .object({
-    secret: z.string().describe('The new secret, which is shown here only.'),
+    secret: z.string().describe('The new secret. Only this answer shows it.'),
     previousExpiresAt: Timestamp.describe('Until when the previous secret verifies too.'),
   })
   .meta({ id: 'RotatedSourceSecret', description: 'The new secret of a source.' })
@@ -54,7 +54,7 @@ const Cancellation = z
     force: z
       .boolean()
       .default(false)
-      .describe('Go back even if the new secret is in use, or if that cannot be told.'),
+      .describe('Go back even if the new secret is in use or usage counts are unavailable.'),
   })
   .meta({ id: 'SourceRotationCancellation', description: 'How to end a rotation.' })
 
@@ -66,7 +66,7 @@ export const SOURCE_ROTATION_ROUTES = [
     tag,
     summary: 'Give a source another ingest address',
     description:
-      'The former address answers 404 from now on. Providers that sign the address (Square, Trello, Mandrill, Twilio, HubSpot) fail verification until they send to the new one.',
+      'The former address answers 404 at once. Providers that sign the address (Square, Trello, Mandrill, Twilio, HubSpot) fail verification until they send to the new one.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'src' },
@@ -90,7 +90,7 @@ export const SOURCE_ROTATION_ROUTES = [
     tag,
     summary: 'Give the verifier of a source another secret',
     description:
-      'Without `secret` one is made as the verifier takes it; it is shown in this answer only. The previous secret verifies too until `previousExpiresAt`, and `secretRotation` of the source tells how often either was used.',
+      'Generates a secret in the form of the verifier if `secret` is left out; only this answer shows it. The previous secret verifies too until `previousExpiresAt`. `secretRotation` of the source counts how often each was used.',
     permission: write,
     scope: 'reach',
     isSecret: true,
@@ -110,7 +110,7 @@ export const SOURCE_ROTATION_ROUTES = [
     tag,
     summary: 'Go back to the previous secret of a source',
     description:
-      'Refused once the new secret has verified a request, or while that cannot be told, unless `force` is true. The new secret verifies nothing from then on.',
+      'The new secret stops verifying. Refused (409) if it has already verified a request, or (503) if usage counts are unavailable. `force: true` skips the check.',
     permission: write,
     scope: 'reach',
     params: { id: 'src' },

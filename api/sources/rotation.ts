@@ -60,7 +60,7 @@ export function revertSecret<S extends Source>(keyring: Keyring, before: S, now:
   }
 }
 
-/** One that the verifier cannot read would reject every request, those signed with the previous one included. */
+/** Refuses a secret that the verifier cannot read: every request would be rejected, under the previous secret too. */
 function usableSecret(config: VerifierConfig, given: string | undefined): string {
   const secret = given ?? newSecret(config)
   if (secret === undefined) refuseField('body.secret', 'Required: only the provider can make it')

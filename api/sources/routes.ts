@@ -58,7 +58,7 @@ export const SOURCE_ROUTES = [
     operationId: 'createSource',
     tag,
     summary: 'Create a source',
-    description: 'Its `ingestUrl` takes webhooks as soon as this is answered.',
+    description: 'Its `ingestUrl` accepts webhooks from this answer on.',
     permission: write,
     scope: 'project',
     params: {},
@@ -96,7 +96,7 @@ export const SOURCE_ROUTES = [
     tag,
     summary: 'Change a source',
     description:
-      'A verifier replaces the one before; without its secret it keeps the stored one if preset and type stay the same.',
+      'A given verifier replaces the stored one. If it comes without a secret, the stored secret stays, provided that preset and type are the same.',
     permission: write,
     scope: 'reach',
     params: { id: 'src' },
@@ -135,7 +135,7 @@ export const SOURCE_ROUTES = [
     tag,
     summary: 'Delete a source',
     description:
-      'Its events stay. One that connections use needs `cascade=true`, and a key that may delete those; what waits for them is cancelled.',
+      'Its events stay. If connections use the source, this needs `cascade=true` and a key that may delete connections; their waiting deliveries are cancelled.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'src' },

@@ -21,7 +21,7 @@ const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'GET'] as const
 const IngestResponse = z
   .discriminatedUnion('kind', [
     z
-      .strictObject({ kind: z.literal('default').describe('What Postern answers on its own.') })
+      .strictObject({ kind: z.literal('default').describe('The default answer of Postern.') })
       .meta({ id: 'DefaultIngestResponse', description: 'The answer with the id of the event.' }),
     z
       .strictObject({ kind: z.literal('empty').describe('An answer without a body.') })
@@ -39,12 +39,14 @@ const IngestResponse = z
       })
       .meta({ id: 'StaticIngestResponse', description: 'An answer that is always the same.' }),
   ])
-  .meta({ id: 'IngestResponse', description: 'What the sender of a webhook is answered.' })
+  .meta({ id: 'IngestResponse', description: 'The answer to the sender of a webhook.' })
 
 const Usage = z
   .object({
-    count: z.int().describe('Requests that it has verified since the rotation.'),
-    lastSeenAt: Timestamp.nullable().describe('When it last verified one; null when it has not.'),
+    count: z.int().describe('Requests verified with it since the rotation.'),
+    lastSeenAt: Timestamp.nullable().describe(
+      'When it last verified a request; null before the first.',
+    ),
   })
   .meta({ id: 'SecretUsage', description: 'How often a secret was used.' })
 
@@ -77,21 +79,21 @@ export const Source = z
     secretRotation: Rotation.nullable().describe('Null when none is under way.'),
     bodyAuthenticated: z
       .boolean()
-      .describe('The verifier covers all of the body: none of it can be forged.'),
+      .describe('The verifier covers the whole body, so that no part of it can be forged.'),
     eventTypeField: z.string().nullable().describe('The selector of the event’s type, or null.'),
     idempotencyKeys: z
       .array(z.string())
       .describe(
-        'Selectors of what makes an event the same as an earlier one. A blank value is none.',
+        'Selectors of the values that mark a duplicate: an event with the same values as an earlier one. A blank value counts as missing.',
       ),
     allowedMethods: z.array(Method).describe('The methods that it takes.'),
     maxPayloadSizeKb: z.int().describe('The largest body, in units of 1,024 bytes.'),
     ingestResponse: IngestResponse,
     handshake: z
       .object({ kind: z.string().describe('The kind of handshake, which the preset has.') })
-      .meta({ id: 'Handshake', description: 'How the provider makes sure of the address.' })
+      .meta({ id: 'Handshake', description: 'How the provider checks the ingest address.' })
       .nullable()
-      .describe('Null when the provider makes none.'),
+      .describe('Null when the provider has no handshake.'),
     rateLimit: z.int().describe('Requests per second that it takes.'),
     lastEventAt: Timestamp.nullable().describe('When its last event came; null before the first.'),
     lastHandshakeAt: Timestamp.nullable().describe('When its last handshake came; null before.'),
@@ -99,7 +101,10 @@ export const Source = z
     createdAt: Timestamp.describe('When it was created.'),
     updatedAt: Timestamp.describe('When it was last changed.'),
   })
-  .meta({ id: 'Source', description: 'An address that takes webhooks and verifies them.' })
+  .meta({
+    id: 'Source',
+    description: 'An ingest address for a provider, with its verifier and limits.',
+  })
 
 const changeable = {
   name: Name.describe('Unique in the project.'),
@@ -115,9 +120,7 @@ const changeable = {
     .array(Selector)
     .max(IDEMPOTENCY_KEYS_MAX)
     .nullable()
-    .describe(
-      `Selectors of what makes an event the same as an earlier one, each ${SELECTOR}. None by default.`,
-    ),
+    .describe(`Selectors of the values that mark a duplicate, each ${SELECTOR}. None by default.`),
   allowedMethods: z
     .array(Method)
     .min(1)
@@ -140,7 +143,7 @@ const changeable = {
         .max(512)
         .describe('The token that you gave the provider for its handshake.'),
     })
-    .meta({ id: 'HandshakeInput', description: 'What the handshake of the preset needs.' })
+    .meta({ id: 'HandshakeInput', description: 'Data for the handshake of the preset.' })
     .nullable()
     .describe('For a preset that needs it.'),
   metadata: Metadata.nullable().describe('Null is none.'),
@@ -158,13 +161,13 @@ export const SourceCreate = Changes.extend({
   kind: Kind.optional().describe('How webhooks come in; `http` by default.'),
 }).meta({
   id: 'SourceCreate',
-  description: 'A source to make.',
+  description: 'A source to create.',
   examples: [{ name: 'stripe', verifier: { preset: 'stripe', secret: 'whsec_…' } }],
 })
 
 export const SourceUpsert = SourceCreate.partial({ name: true }).meta({
   id: 'SourceUpsert',
-  description: 'A whole source. The path has its name; one that is given here is the same.',
+  description: 'A whole source. The path names it; `name`, if given, must be the same.',
   examples: [{ verifier: { preset: 'stripe', secret: 'whsec_…' } }],
 })
 

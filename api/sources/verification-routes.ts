@@ -43,13 +43,13 @@ const Preset = z
       .describe('The selector of the event’s type; null where the provider has none.'),
     idempotencyKeys: z
       .array(z.string())
-      .describe('Selectors of what names an event of the provider.'),
+      .describe('Selectors of the value that identifies an event of the provider.'),
     forcesIdempotencyKeys: z
       .boolean()
-      .describe('These keys are always used: without them a request could be sent again.'),
+      .describe('These keys are always used: without them an attacker could send a request again.'),
     bodyAuthenticated: z.boolean().describe('Its verifier covers the body.'),
   })
-  .meta({ id: 'VerifierPreset', description: 'A provider that is known by name.' })
+  .meta({ id: 'VerifierPreset', description: 'The verifier of a provider, known by name.' })
 
 const PresetList = z
   .object({ data: z.array(Preset).describe('All presets by name.') })
@@ -76,7 +76,7 @@ const TestSignature = z
       .max(8192)
       .optional()
       .describe('Its URL; the ingest URL of the source by default.'),
-    now: Moment.optional().describe('When it is taken to have come; now by default.'),
+    now: Moment.optional().describe('The time at which to verify; now by default.'),
   })
   .refine(({ body, bodyBase64 }) => (body === undefined) !== (bodyBase64 === undefined), {
     message: 'Expected one of body and bodyBase64',
@@ -91,18 +91,21 @@ const TestSignature = z
 const Diagnosis = z
   .object({
     valid: z.boolean().describe('The request would be accepted.'),
-    reason: RejectionReason.nullable().describe('Why it would not; null when it would.'),
+    reason: RejectionReason.nullable().describe('Why it would be rejected; null if accepted.'),
     detail: z
       .string()
       .nullable()
-      .describe('What is wrong with the verifier; null when nothing is.'),
+      .describe('The fault of the verifier itself; null when it has none.'),
     verifiedWith: z.string().describe('The preset or the type of the verifier.'),
     secret: z
       .enum(['current', 'previous'])
       .nullable()
       .describe('The secret that verified it; null when none did.'),
   })
-  .meta({ id: 'SignatureDiagnosis', description: 'What ingest would say of a request.' })
+  .meta({
+    id: 'SignatureDiagnosis',
+    description: 'The answer of ingest to a request, before it is sent.',
+  })
 
 export const VERIFICATION_ROUTES = [
   route({
@@ -110,9 +113,9 @@ export const VERIFICATION_ROUTES = [
     path: '/verifier-presets',
     operationId: 'listVerifierPresets',
     tag: 'Sources',
-    summary: 'List the providers whose webhooks are known by name',
+    summary: 'List the verifier presets',
     description:
-      '`needs` are the members that the short form `{ preset, ... }` must still give, those of `handshake` at the source. `eventTypeField` is that of a source made with the preset which names no other; `idempotencyKeys` are suggestions, and only there where each event of the provider has one of its own.',
+      '`needs` lists the members that the short form `{ preset, ... }` must still give; members of `handshake` belong to the source. A source created with the preset takes over `eventTypeField` unless it names another. `idempotencyKeys` are suggestions, given only if each event of the provider has a key of its own.',
     permission: 'any_key',
     scope: 'reach',
     params: {},
@@ -133,9 +136,9 @@ export const VERIFICATION_ROUTES = [
     path: '/sources/:id/test-signature',
     operationId: 'testSignature',
     tag: 'Sources',
-    summary: 'Tell whether a request would be accepted, and if not, why',
+    summary: 'Test whether a source would accept a request',
     description:
-      'Runs what ingest runs, at `now` if it is given. Nothing is stored. `detail` says what is wrong with the verifier itself.',
+      'Runs the same verification as ingest, at the time `now` if given. Stores nothing. `reason` says why the request would be rejected, `detail` which fault the verifier itself has.',
     permission: { resource: 'sources', level: 'write' },
     scope: 'reach',
     params: { id: 'src' },

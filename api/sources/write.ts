@@ -10,7 +10,7 @@ import { refuseMissing } from '../http/failure.ts'
 import type { Call } from '../http/route.ts'
 import { audit, transact, type Change } from '../writes/transact.ts'
 
-/** What becomes of a source, and what the audit keeps of it: no secrets. */
+/** The changed source, and the change as the audit records it, without secrets. */
 interface Written {
   row: ActiveSource
   shown: Record<string, unknown>

@@ -43,15 +43,18 @@ const DashboardQuery = z.strictObject({
   sourceId: IdInput('src').optional().describe('Counts of this source.'),
   destinationId: IdInput('dst').optional().describe('Counts of this destination.'),
   connectionId: IdInput('con').optional().describe('Counts of this connection.'),
-  groupBy: z.enum(GROUPS).optional().describe('What to count apart.'),
+  groupBy: z.enum(GROUPS).optional().describe('Counts each value of this member apart.'),
 })
 
 const WaitingDeliveries = z
   .object({
     pending: z.int().min(0).describe('Deliveries that wait for an attempt.'),
-    throttled: z.int().min(0).describe('Deliveries held by pacing or by their destination.'),
+    throttled: z
+      .int()
+      .min(0)
+      .describe('Deliveries that wait because of pacing or a busy destination.'),
     oldestPendingAgeSeconds: z.int().min(0).nullable().meta({
-      description: 'Since the oldest pending delivery was made; null when none is pending.',
+      description: 'Age of the oldest pending delivery; null when none is pending.',
     }),
   })
   .meta({ id: 'WaitingDeliveries', description: 'How many deliveries wait now.' })
@@ -74,7 +77,7 @@ export const STATISTICS_ROUTES = [
     async handle({ deps, principal, project, query }) {
       const { groupBy, sourceId, destinationId, connectionId } = query
       const buckets = bucketsFor(query, deps.clock.now())
-      // What is folded and what is not come in rows of their own.
+      // Folded and unfolded counts come in separate rows.
       const limit = 2 * DASHBOARD_ROWS_MAX + 1
       const projectId = project()
       const filter: DashboardFilter = {
@@ -112,7 +115,7 @@ export const STATISTICS_ROUTES = [
     operationId: 'getWaitingDeliveries',
     tag,
     summary: 'Count the deliveries that wait now',
-    description: `\`pending\` are those that wait for an attempt, \`throttled\` those held by pacing or by their destination; what is under way is neither. Exact up to ${COUNTED_MAX} of each; beyond that, and for first attempts that no worker has begun, seconds old.`,
+    description: `\`pending\` deliveries wait for an attempt; \`throttled\` deliveries wait because of pacing or a busy destination. Deliveries in flight are in neither count. Counts are exact up to ${COUNTED_MAX}; beyond that, and for first attempts that no worker has begun, they can be some seconds old.`,
     permission: read,
     scope: 'project',
     params: {},

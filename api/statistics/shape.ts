@@ -17,26 +17,26 @@ const Received = z
   })
   .meta({
     id: 'DashboardEvents',
-    description: 'Events by what became of them at ingest, in the bucket in which they came.',
+    description: 'Events by their status at ingest, in the bucket of their arrival.',
   })
 
 const Ended = z
   .object({
     succeeded: Count.describe('Deliveries that succeeded.'),
     failed: Count.describe('Deliveries that failed for good.'),
-    throttled: Count.describe('Deliveries that were held for the first time.'),
+    throttled: Count.describe('Deliveries throttled for the first time.'),
   })
   .meta({
     id: 'DashboardDeliveries',
     description:
-      'Ends of deliveries, in the bucket in which they ended (one that is retried by hand may end again), and deliveries that were held for the first time.',
+      'Ended deliveries, in the bucket in which they ended (a delivery that is retried by hand can end again), and deliveries throttled for the first time.',
   })
 
 const Latencies = z
   .object({
-    p50: Latency.describe('Half of them took no longer.'),
-    p95: Latency.describe('95 of 100 took no longer.'),
-    p99: Latency.describe('99 of 100 took no longer.'),
+    p50: Latency.describe('Half of the attempts took no longer.'),
+    p95: Latency.describe('95 of 100 attempts took no longer.'),
+    p99: Latency.describe('99 of 100 attempts took no longer.'),
   })
   .meta({
     id: 'DashboardLatencies',
@@ -57,7 +57,7 @@ const DashboardBucket = z
     retried: Count.meta({ description: 'Attempts after a delivery’s first.' }),
     latencyMs: Latencies,
   })
-  .meta({ id: 'DashboardBucket', description: 'What was counted in one span of time.' })
+  .meta({ id: 'DashboardBucket', description: 'The counts of a span of time.' })
 
 export const Dashboard = z
   .object({ data: z.array(DashboardBucket).describe('By time, then by group.') })
@@ -68,7 +68,7 @@ const DAY_MS = 86_400_000
 
 type Shown = z.input<typeof DashboardBucket>
 
-/** What is shown of one bucket of one group, and what its latencies are made of. */
+/** The shown counts of a bucket of a group, and the histogram parts of its latencies. */
 interface Sum {
   shown: Shown
   latencies: ListedBuckets[]
@@ -99,7 +99,7 @@ export function viewDashboard(
     }
   }
   addUp(sums, counted)
-  // One for all: there may be ten thousand to show.
+  // All buckets share this histogram: there may be ten thousand.
   const histogram = new Histogram()
   for (const { shown, latencies } of all) {
     if (latencies.length > 0) shown.latencyMs = latencyOf(histogram, latencies)

@@ -2,12 +2,12 @@ import { cancelStep, type DoomedRoute } from '../../core/db/deliveries/doomed-ro
 import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
 import type { Deps } from '../deps.ts'
 
-/** What waits longer than this to be cancelled is left to the housekeeper. */
+/** The request cancels for at most this long and leaves the rest to the housekeeper. */
 const CANCEL_MS = 1_000
 
 /**
- * To be called after the deletion was committed. Workers let go of what they hold for it, and what waits is cancelled as
- * far as a request may take.
+ * Cancels the waiting deliveries of deleted resources, for as long as a request may take; workers drop theirs. Call it
+ * after the deletion is committed.
  */
 export async function endWaiting(deps: Deps, doomed: readonly DoomedRoute[]): Promise<void> {
   await withdrawDeleted(

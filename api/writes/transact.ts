@@ -5,7 +5,7 @@ import { refuse } from '../../core/errors.ts'
 import type { Principal } from '../auth/principal.ts'
 import type { Deps } from '../deps.ts'
 
-/** One change for the audit; the time is added here. */
+/** A change for the audit; `audit` adds the time. */
 export interface Change {
   principal: Principal
   projectId: string
@@ -29,7 +29,7 @@ export interface Change {
   changes: Record<string, unknown>
 }
 
-/** To be called in the transaction of the change itself. */
+/** Call it in the transaction of the change itself. */
 export async function audit(tx: Db, { clock }: Deps, change: Change): Promise<void> {
   const entry = {
     organisationId: change.principal.organisationId,
@@ -59,7 +59,8 @@ export async function transact<T>(
     const mayPass = violates(error, constraint) || isPassing(error)
     if (mayPass && tries > 1) return await transact(deps, { ...taken, tries: tries - 1 }, work)
     if (violates(error, constraint)) refuse('CONFLICT', `Name "${name ?? ''}" is taken`)
-    if (refersToDeleted(error)) refuse('NOT_FOUND', 'What this refers to was deleted meanwhile')
+    if (refersToDeleted(error))
+      refuse('NOT_FOUND', 'A resource that this refers to was just deleted')
     throw error
   }
 }

@@ -12,11 +12,11 @@ const TRIES_MAX = 5
 /** How one kind of resource is written by its name. */
 interface Upsert<R extends Row> {
   kind: Change['kind']
-  /** Of its names. */
+  /** The unique constraint of its names. */
   constraint: string
   /** The resource that has the name, locked. */
   find(tx: Db): Promise<R | undefined>
-  /** A new one before anything is said of it. */
+  /** A new resource with every setting at its default. */
   make(now: Date): R
   /** The row as the request declares it. */
   declare(before: R, now: Date): R
@@ -25,9 +25,9 @@ interface Upsert<R extends Row> {
   insert(tx: Db, row: R): Promise<void>
   update(tx: Db, row: R): Promise<void>
   projectIdOf(row: R): string
-  /** What is sealed in the row: sealing makes other bytes each time. */
+  /** The opened secrets of the row: sealing the same secret twice gives different bytes. */
   secretsOf?: (row: R) => unknown
-  /** What the audit keeps: no secrets. */
+  /** The row as the audit records it, without secrets. */
   shown: Record<string, unknown>
 }
 
@@ -43,8 +43,8 @@ interface Row {
 }
 
 /**
- * Creates the resource or changes it to what is declared; one that is so already is not touched. Of requests that
- * come at once for a new name one creates and the others find what it made.
+ * Creates the resource or changes it to the declaration; an identical resource is not written. If several requests
+ * bring a new name at once, one creates and the others find its resource.
  */
 export async function upsert<R extends Row>(
   { deps, principal, params }: Call<{ name: string }>,

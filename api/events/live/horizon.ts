@@ -26,7 +26,7 @@ interface Running {
   isPassed: boolean
 }
 
-/** How far events can be read without stepping over one whose transaction is still open. One for a process. */
+/** Tells how far events can be read without skipping one whose transaction is open. Each process has a single reader. */
 export class HorizonReader {
   readonly #db: Db
   readonly #clock: Clock

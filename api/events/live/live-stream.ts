@@ -21,7 +21,7 @@ import { PAGE_EVENTS, type Follower, type Tail } from './tail.ts'
 export interface LiveStreamOptions {
   projectId: string
   filter: StreamFilter
-  /** Of its positions. */
+  /** Binds its positions to the project and filter. */
   name: string
   pingMs: number
   bufferBytes: number
@@ -41,7 +41,7 @@ interface LiveStreamDeps {
 /** A client that takes nothing is cut off so long after the stream was ended. */
 const END_GRACE_MS = 5_000
 
-/** One client's stream: first what it missed, at its own pace, then what comes. */
+/** The stream of a client: first the events it missed, at its own pace, then new ones. */
 export class LiveStream implements Follower {
   readonly outlet: Outlet
   readonly #deps: LiveStreamDeps

@@ -28,7 +28,7 @@ import type { GapReason } from './message.ts'
 import { readPosition, streamName, type Position } from './position.ts'
 import { Tail } from './tail.ts'
 
-/** What bounds the streams of one process. Tests make them smaller. */
+/** Limits of the streams of a process. Tests make them smaller. */
 export interface StreamLimits {
   perKey: number
   perOrganisation: number
@@ -63,7 +63,7 @@ interface Open {
   actor: string
   organisationId: string
   grant: StreamGrant
-  /** Of the key when it was admitted. */
+  /** The key's permissions when it was admitted. */
   permissions: string
 }
 

@@ -2,7 +2,7 @@ import { timestamp } from '../../../core/clock.ts'
 import type { EventSummary as Row } from '../../../core/db/events/events.ts'
 import { viewEventSummary } from '../shape.ts'
 
-/** What a stream says besides events. */
+/** Messages of a stream besides events. */
 export type GapReason = 'expired' | 'unknown' | 'slow'
 
 /** An event on its way to streams; its text is made once for all of them. */

@@ -4,7 +4,7 @@ import type { EventWindow, Mark } from '../../../core/db/events/event-stream.ts'
 import { decodeId, encodeId } from '../../../core/ids.ts'
 
 /**
- * What a client has been sent: every event below the window, and of the window those up to `afterId`. A window is read
+ * Tells what a client has been sent: every event below the window, and inside it those up to `afterId`. A window is read
  * in the order of ids, which is not the order of commits; with its marks another process can read it on.
  */
 export interface Position extends EventWindow {

@@ -150,7 +150,7 @@ export class Tail {
 
   #admit(follower: Follower, settled: Mark): void {
     const joining = this.#joining.get(follower)
-    // One that comes from a process which is ahead waits until this one has come as far.
+    // A follower from a process that is ahead waits until this process catches up.
     if (joining === undefined || (joining.mark?.transaction ?? 0n) > settled.transaction) return
     this.#joining.delete(follower)
     if (joining.mark === undefined || joining.mark.transaction === settled.transaction) {
