@@ -125,7 +125,7 @@ export class Sweep {
     const lines = await linesOf(this.#deps)
     const stuck = this.#lines.note(lines, performance.now())
     for (const partition of stuck) {
-      log.warn({ partition }, 'A consumer of the stream gives nothing: making it anew')
+      log.warn({ partition }, 'A consumer of the stream gives no messages: deleting it')
       try {
         await deleteDeliveryConsumer(manager, partition)
       } catch (err) {
