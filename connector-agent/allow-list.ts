@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 import { addressClass, compileCidrs, type CompiledCidrs, isWithin } from '../core/egress/address.ts'
 
-/** What an agent may dial. `hosts` may begin with `*.`; without `ports` 80 and 443, without `schemes` both. */
+/** A rule of addresses that an agent may dial. `hosts` may begin with `*.`; without `ports` 80 and 443, without `schemes` both. */
 export const AllowRule = z
   .strictObject({
     hosts: z.array(z.string().min(1)).min(1).optional(),

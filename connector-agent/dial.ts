@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { FRAME_BYTES_MAX, SUBPROTOCOL } from '../core/tunnel/protocol.ts'
 
-/** What dialling a gateway gave. */
+/** The result of dialling a gateway. */
 export type Dialled =
   | { kind: 'open'; socket: WebSocket; gateway: string }
   /** The gateway answered and did not open a session. */

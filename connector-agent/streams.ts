@@ -7,7 +7,7 @@ import {
   STREAM_WINDOW_BYTES,
 } from '../core/tunnel/protocol.ts'
 
-/** What a request to the destination gave. */
+/** The result of a request to the destination. */
 type Answer =
   | { kind: 'response'; head: ResponseHead; body: Uint8Array }
   | { kind: 'failure'; failure: Failure }

@@ -82,7 +82,7 @@ const Settings = z.object({
 
 export type Settings = z.infer<typeof Settings>
 
-/** What is wrong with the settings: one line for each fault, none of which shows a secret. */
+/** The faults of the settings, one line each, without secrets. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly faults: readonly string[]
@@ -142,12 +142,12 @@ export function ingestUrlOf({
   return INGEST_URL ?? `http://127.0.0.1:${INGEST_PORT}`
 }
 
-/** What `migrate` needs: the database alone. */
+/** Settings of `migrate`, which needs the database alone. */
 export function readMigrateConfig(env: Environment): Settings & { DATABASE_URL: string } {
   return read(Settings.required({ DATABASE_URL: true }), env, () => [])
 }
 
-/** What `admin` needs: nothing, where it finds an installation in DATA_DIR. */
+/** Settings of `admin`, which needs none if it finds an installation in DATA_DIR. */
 export function readAdminSettings(env: Environment): Settings {
   return read(Settings, env, () => [])
 }

@@ -24,7 +24,7 @@ export const STATUS = {
 
 export type Code = keyof typeof STATUS
 
-/** One fault of a request; `path` starts with where it was: `body.`, `query.`, `params.` or `headers.`. */
+/** A fault of a request; `path` starts with where it was: `body.`, `query.`, `params.` or `headers.`. */
 export interface FieldFault {
   path: string
   message: string

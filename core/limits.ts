@@ -58,7 +58,7 @@ export const TESTS_PER_ORGANISATION = 8
 export const SEARCH_LENGTH_MAX = 255
 
 /**
- * What a request may take before it is refused: bytes of its request line and headers, the time for these, and the time
+ * Limits of reading a request: bytes of its request line and headers, the time for these, and the time
  * for all of it, at ingest and at the API. (decisions: Reading a request; the times are ours)
  */
 export const HEADER_BYTES_MAX = 16 * 1024
@@ -68,7 +68,7 @@ export const API_REQUEST_TIMEOUT_MS = 30_000
 
 /**
  * Bodies that ingest receives at once, in memory: all of them, and past half of that those of one source and of one
- * organisation. One that brings fewer bytes over a time is given up. Ours.
+ * organisation. A slower body is given up. Ours.
  */
 export const READING_BYTES_MAX = 256 * 1024 * 1024
 export const READING_SOURCE_BYTES = 64 * 1024 * 1024
@@ -76,7 +76,7 @@ export const READING_ORGANISATION_BYTES = 192 * 1024 * 1024
 export const BODY_RATE_SECONDS = 10
 export const BODY_BYTES_PER_SECOND_MIN = 500
 
-/** Of 1,024 bytes each. (decisions: Resources, Source) */
+/** Units of 1,024 bytes. (decisions: Resources, Source) */
 export const PAYLOAD_KB_DEFAULT = 512
 export const PAYLOAD_KB_MAX = 5120
 
@@ -87,7 +87,7 @@ export const IDEMPOTENCY_KEYS_MAX = 5
 export const OVERLAP_SECONDS_DEFAULT = 86_400
 export const OVERLAP_SECONDS_MAX = 604_800
 
-/** Of a test delivery: it travels in one message to a worker. Ours. */
+/** Body of a test delivery, which travels in one message to a worker. Ours. */
 export const TEST_BODY_BYTES_MAX = 512 * 1024
 
 /** (decisions: Resources, Filter) */
@@ -97,13 +97,13 @@ export const FILTER_DEPTH_MAX = 10
 /** Connections of one source, unless the operator sets another number (`CONNECTIONS_PER_SOURCE`). Ours. */
 export const CONNECTIONS_PER_SOURCE = 500
 
-/** What matching one event with all filters of its source may take, in steps of some 50 ns. Ours. */
+/** Cost of matching an event with all filters of its source, in steps of some 50 ns. Ours. */
 export const MATCH_STEPS_MAX = 500_000
 
-/** Of a form: no provider comes near, and sorting them must stay cheap. Ours. */
+/** Fields of a form: no provider comes near, and sorting them must stay cheap. Ours. */
 export const FORM_FIELDS_MAX = 5_000
 
-/** Of JSON whose numbers are kept as they were sent: JSON.stringify must be able to write it again. Ours. */
+/** Depth of JSON whose numbers keep their text: JSON.stringify must be able to write it again. Ours. */
 export const JSON_DEPTH_MAX = 1_000
 
 /** (decisions: Resources, Destination) */
@@ -119,7 +119,7 @@ export const NAMES_KEPT_MAX = 10_000
 /** Deliveries that an event may have come through when it is taken. (decisions: Delivery) */
 export const HOPS_MAX = 5
 
-/** Of a destination's answer. (decisions: Attempt; architecture: Delivery) */
+/** Bytes of a destination's answer that are stored, and that are read. (decisions: Attempt; architecture: Delivery) */
 export const RESPONSE_KEPT_BYTES = 16 * 1024
 export const RESPONSE_BYTES_MAX = 1024 * 1024
 export const ANSWER_HEADER_BYTES_MAX = 64 * 1024
@@ -150,10 +150,9 @@ export const PARTITION_SPREAD = 8
 export const MESSAGE_BODY_BYTES_MAX = 64 * 1024
 
 /**
- * What a worker takes of deliveries into memory, in bytes of messages and claimed rows, smaller bodies with them: past
- * the first it takes no more, save what the stream was asked for before. The others: what one claim takes, what is asked
- * of the stream at once for one partition, and what waits in memory for one destination, past which its partition is
- * held back or the rest parked. Ours.
+ * Bytes of deliveries in a worker's memory: messages and claimed rows, with their smaller bodies. Past the first limit the
+ * worker claims and pulls no more; messages already pulled still arrive. The others bound a claim, a pull for one
+ * partition, and the queue of one destination, past which the pull pauses or deliveries are parked. Ours.
  */
 export const WORK_BYTES_MAX = 64 * 1024 * 1024
 export const CLAIM_BYTES_MAX = 2 * 1024 * 1024
@@ -183,7 +182,7 @@ export const OPERATIONS_RUNNING_MAX = 10
 /** How long a finished operation can be read. Ours. */
 export const OPERATION_DAYS = 30
 
-/** What a plan or a new operation counts exactly, and the time it takes for that. Ours. */
+/** Matches that a plan or a new operation counts exactly, and the time for counting. Ours. */
 export const MATCHED_MAX = 100_000
 export const MATCHED_BUDGET_MS = 2_000
 

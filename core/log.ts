@@ -6,7 +6,7 @@ export type { Logger }
 const BUFFER_BYTES = 8 * 1024
 const FLUSH_MS = 500
 
-/** One JSON line an entry on stdout. Secrets and bodies are cut out wherever they sit one or two levels deep. */
+/** Logs each entry as a line of JSON on stdout. Secrets and bodies are cut out one and two levels deep. */
 export function openLog(level: string, role: string): Logger {
   return pino(
     {

@@ -9,10 +9,10 @@ const BLOCK_BYTES = { sha1: 64, sha256: 64, sha512: 128 } as const
 /** Bytes that come of it. */
 export const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 } as const
 
-/** What is longer is not put together first: hashing it takes so long that nothing else matters. */
+/** Longer parts are not joined first: hashing them takes so long that joining gains nothing. */
 const PARTS_BYTES_MAX = 64 * 1024
 
-/** Where parts are put behind a key. One for all: nothing else runs while a hash is made. */
+/** Joins parts behind a key. All calls share it: nothing else runs while a hash is made. */
 const joined = Buffer.alloc(128 + PARTS_BYTES_MAX)
 
 /**

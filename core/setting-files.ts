@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the environment gives for one setting, without surrounding blanks. */
+/** The value of a setting in the environment, without surrounding blanks. */
 export interface Given {
   value?: string | undefined
   /** The file that it was read from. */

@@ -53,7 +53,7 @@ export class Unusable extends Error {
   }
 }
 
-/** What /readyz says of a role: first why it waits, then what its own check finds. */
+/** The answer of /readyz: first the reason for waiting, later the result of the role's own check. */
 export class Readiness {
   #check: () => Promise<void> | void = () => {
     throw new Error('Starting')

@@ -14,7 +14,7 @@ export const Connection = z
     sourceId: Id('src').describe('The source whose events it takes.'),
     destinationId: Id('dst').describe('The destination that it delivers to.'),
     isEnabled: z.boolean().describe('A disabled connection gets no new deliveries.'),
-    filter: Filter.nullable().describe('What an event must match; null takes every event.'),
+    filter: Filter.nullable().describe('The condition for events; null matches every event.'),
     metadata: Metadata,
     createdAt: Timestamp.describe('When it was created.'),
     updatedAt: Timestamp.describe('When it was last changed.'),

@@ -15,9 +15,9 @@ const CANCELLABLE: ReadonlySet<string> = new Set(['pending', 'throttled'])
 export type Cancellation = 'cancelled' | 'not_waiting' | 'under_way' | 'moved' | 'unanswered'
 
 /**
- * Cancels deliveries such that no attempt of a cancelled one begins afterwards: workers let go of what is held under a
- * lease, then the rows are cancelled if that lease is still theirs. What could begin it later has to take a new lease
- * first, and finds it cancelled. `within` runs in the transaction with those that are.
+ * Cancels deliveries so that no attempt of a cancelled one begins afterwards: workers drop their leased deliveries, then
+ * each row is cancelled if its lease is unchanged. A worker that comes later must take a new lease and finds the row
+ * cancelled. `within` runs in the transaction with the cancelled deliveries.
  */
 export async function cancelHeldDeliveries(
   deps: { db: Db; nats: NatsConnection; clock: Clock },

@@ -8,7 +8,7 @@ export type OperationKind = (typeof OPERATION_KINDS)[number]
 
 export const OPERATION_STATUSES = ['running', 'completed', 'cancelled'] as const
 
-/** What making an operation of a kind needs. (decisions: Rotation, keys, roles) */
+/** The permission to create an operation of a kind. (decisions: Rotation, keys, roles) */
 export const OPERATION_NEEDS: Readonly<Record<OperationKind, Need>> = {
   retry: { resource: 'deliveries', level: 'write' },
   replay: { resource: 'events', level: 'write' },
@@ -19,7 +19,7 @@ const uuid = z.guid().optional()
 const ms = z.number().int()
 
 /**
- * What an operation is about, as its row keeps it: ids are uuids, times milliseconds since the epoch, both included.
+ * The filter of an operation as its row stores it: ids are uuids, times milliseconds since the epoch, both included.
  * `toMs` is fixed when the operation is made, so that it ends.
  */
 export const DeliverySelection = z.strictObject({
@@ -48,7 +48,7 @@ export const EventSelection = z.strictObject({
 
 export type EventSelection = z.infer<typeof EventSelection>
 
-/** What an operation of a kind selects. */
+/** The filter of an operation, by its kind. */
 export type Selected =
   | { kind: 'retry' | 'cancel'; selection: DeliverySelection }
   | { kind: 'replay'; selection: EventSelection }

@@ -76,7 +76,7 @@ export function needBodies(ways: Ways): boolean {
   return [...ways.values()].flat().some(({ filter }) => filter?.body !== undefined)
 }
 
-/** One delivery for each way that lets the event pass. */
+/** Returns a delivery for each connection whose filter matches the event. */
 export function deliveriesFor(
   event: ReplayableEvent,
   ways: Ways,

@@ -14,7 +14,7 @@ export type RetryRefusal =
   | 'destination_deleted'
   | 'connection_deleted'
 
-/** What is left of the ends of a delivery. Nothing can be sent without both. */
+/** Tells which ends of a delivery still exist. A retry needs both. */
 interface Ends {
   hasDestination: boolean
   hasConnection: boolean

@@ -28,7 +28,7 @@ const MEASURE_ROWS = 10_000
 const CHUNK_READ_ROWS = 20_000
 const MEASURE_READ_ROWS = 100_000
 
-/** One statement of a search: small enough to stop in time, with bodies of any size. */
+/** Limits of one statement of a search: small enough to stop in time, with bodies of any size. */
 const SEARCH_STEP = { rows: 4_000, bytes: 16 * 1024 * 1024 }
 
 /** The next of what an operation is about, in the order of their ids. */
@@ -215,7 +215,7 @@ interface Bounds {
   untilId: string
 }
 
-/** Of one id, if it lies inside. */
+/** Narrows the bounds to one id, if it lies inside. */
 function boundsWithin({ fromId, untilId }: Bounds, id: string): Bounds {
   const isInside = id < untilId && (fromId === undefined || id >= fromId)
   return { fromId: id, untilId: isInside ? idAfter(id) : id }

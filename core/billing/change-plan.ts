@@ -27,7 +27,7 @@ export interface BillingDeps {
 /** Who changes the plan of which organisation. */
 export interface PlanChange {
   organisationId: string
-  /** Of the audit. */
+  /** Recorded in the audit. */
   actor: string
 }
 
@@ -70,7 +70,7 @@ export async function settle(
   return { rows: after, nowMs, isOnNewPlan: after.plan !== before.plan }
 }
 
-/** What a client may wish. Refuses with CONFLICT, and in words, what cannot be. */
+/** Applies the change that a client asks for. Refuses an impossible change with CONFLICT and the reason. */
 export async function changeSubscription(
   tx: Db,
   deps: BillingDeps,
@@ -96,7 +96,7 @@ export async function changeSubscription(
   return { rows: after, nowMs, isOnNewPlan }
 }
 
-/** What administration decides: it stands above what the client scheduled. */
+/** Applies the plan that an administrator sets; it overrides a change that the client scheduled. */
 export async function administerPlan(
   tx: Db,
   deps: BillingDeps,
@@ -152,7 +152,7 @@ async function writeRows(
   if (subscription?.status === 'active') {
     const { currentPeriodStartMs, currentPeriodEndMs, plan } = subscription
     if (before.subscription?.status !== 'active') {
-      // What was counted in the month until now stays in a window of its own.
+      // Deliveries counted in the month so far stay in a window of their own.
       const { window } = standingAt(plans, before, nowMs)
       const cut = { startedAtMs: window.startedAtMs, endsAtMs: currentPeriodStartMs }
       if (cut.startedAtMs < cut.endsAtMs) {

@@ -4,7 +4,7 @@ import { entitlementsOf } from '../plans/plans.ts'
 import { overageOf } from '../plans/standing.ts'
 import type { BillingDeps } from './change-plan.ts'
 
-/** What was accepted in a window's last moment is committed and folded by then, nearly always. */
+/** By then, events accepted in a window's last moment are nearly always committed and folded. */
 const GRACE_MS = 30_000
 
 /**

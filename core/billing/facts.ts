@@ -2,7 +2,7 @@ import type { Fact } from '../db/billing/ledger.ts'
 import type { PlanRows } from '../plans/standing.ts'
 import type { Boundary, Subscription } from '../plans/subscription.ts'
 
-/** What the ledger says of periods that ended. */
+/** Ledger entries for periods that ended. */
 export function factsOfBoundaries(organisationId: string, passed: readonly Boundary[]): Fact[] {
   return passed.flatMap(({ startedAtMs, endedAtMs, plan, nextPlan }): Fact[] => {
     const fact = (
@@ -24,7 +24,7 @@ export function factsOfBoundaries(organisationId: string, passed: readonly Bound
   })
 }
 
-/** What the ledger says of a change that somebody made, from what it made different. */
+/** Ledger entries for a change that somebody made, from the states before and after. */
 export function factsOfChange({
   organisationId,
   before,

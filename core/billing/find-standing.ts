@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { Plans } from '../plans/plans.ts'
 import { standingAt, type Standing } from '../plans/standing.ts'
 
-/** What an organisation is granted now. Throws when there is no such organisation: a resource always has one. */
+/** Reads the present standing of an organisation. Throws if it does not exist: a resource always has one. */
 export async function findStanding(
   db: Db,
   plans: Plans,

@@ -11,7 +11,7 @@ export interface FailureRun {
   told: { sinceMs: number; percent: number } | null
 }
 
-/** What is to be told of a run. At 100 % the destination is disabled. */
+/** The notices that a run of failures needs. At 100 % the destination is disabled. */
 export interface Judgement {
   isFailing: boolean
   percents: readonly number[]

@@ -2,7 +2,7 @@ import { HOPS_HEADER, hopsOf } from './hops.ts'
 
 type Header = readonly [name: string, value: string]
 
-/** What one attempt says about itself; a null fact has no header. */
+/** Facts of an attempt that become headers; a null fact has no header. */
 export interface DeliveryFacts {
   deliveryId: string
   eventId: string | null
@@ -23,7 +23,7 @@ export const MASKED_VALUE = '***'
 const NAME_LENGTH_MAX = 256
 const VALUE_LENGTH_MAX = 8_192
 
-/** Of one connection only (RFC 9110, section 7.6.1), or about what we send ourselves. undici refuses `expect`. */
+/** Headers of the sender's connection (RFC 9110, section 7.6.1), or that we set ourselves. undici refuses `expect`. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -103,7 +103,7 @@ function asCgi(name: string): string {
   return name.replaceAll(/[^a-z0-9]/g, '-')
 }
 
-/** What is wrong with a header that a destination is to send; undefined when nothing is. */
+/** The fault of a header that a destination configures; undefined when there is none. */
 export function headerFault(name: string, value: string): string | undefined {
   if (name.length > NAME_LENGTH_MAX || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
     return 'is not a header name'
@@ -112,7 +112,7 @@ export function headerFault(name: string, value: string): string | undefined {
   return headerValueFault(value)
 }
 
-/** What is wrong with the value of a header that a client has us send; undefined when nothing is. */
+/** The fault of a header value that a client configures; undefined when there is none. */
 export function headerValueFault(value: string): string | undefined {
   if (value.length > VALUE_LENGTH_MAX) return `must be at most ${VALUE_LENGTH_MAX} characters`
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
@@ -130,7 +130,7 @@ interface Incoming {
 }
 
 /**
- * What to do with each name, read once: senders use few, and lower-casing them again for every delivery would cost
+ * Remembers the treatment of each name: senders use few, and lower-casing them again for every delivery would cost
  * six times as much. Senders choose them, hence the bounds.
  */
 const seen = new Map<string, Incoming>()

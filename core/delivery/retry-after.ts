@@ -35,7 +35,7 @@ function msUntil(parts: Record<string, string>, nowMs: number): number | undefin
   return isReal && hour < 24 && minute < 60 && second <= 60 ? atMs - nowMs : undefined
 }
 
-/** Of two digits: a year that would lie more than 50 years ahead is meant to be past. */
+/** Completes a year of two digits: one more than 50 years ahead is meant to be past. */
 function wholeYear(digits: number, nowMs: number): number {
   const now = new Date(nowMs).getUTCFullYear()
   const year = now - (now % 100) + digits

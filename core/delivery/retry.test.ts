@@ -4,7 +4,7 @@ import type { AttemptErrorCode } from './attempt-error.ts'
 import { DEFAULT_RETRY_POLICY, planRetry, RetryPolicy, type RetryQuestion } from './retry.ts'
 
 const NOW = Date.parse('2026-11-20T09:00:00Z')
-/** Of the default policy. */
+/** The whole time of the default policy. */
 const SPAN_MS = 99_305_000
 
 function planned(question: Partial<RetryQuestion>) {

@@ -17,7 +17,7 @@ const JITTER = 0.2
 
 /** The destination is overwhelmed: no failure, and no time to try the next. (spec: Delivery) */
 export const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 502, 504])
-/** What 503 says of one endpoint it says of a token endpoint for all that wait for a token. */
+/** 503 means busy here: every delivery that needs a token depends on the token endpoint. */
 const BUSY_TOKEN_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const RETRY_AFTER_MS_MIN = 1_000
 const RETRY_AFTER_MS_MAX = 3_600_000
@@ -66,7 +66,7 @@ const Policy = z
       .max(RETRY_ON_MAX)
       .optional()
       .describe(
-        'What is retried: error codes, statuses as `503`, classes as `5xx`. Absent is all.',
+        'Failures to retry: error codes, statuses such as `503`, classes such as `5xx`. If absent, every failure is retried.',
       ),
   })
   .superRefine((policy, context) => {
@@ -124,7 +124,7 @@ export type RetryPlan =
   | { kind: 'failed' }
   | { kind: 'gone' }
 
-/** What follows an attempt that did not succeed. (decisions: Resources, RetryPolicy; Delivery) */
+/** Decides what follows an attempt that did not succeed. (decisions: Resources, RetryPolicy; Delivery) */
 export function planRetry(question: RetryQuestion): RetryPlan {
   const { policy, responseStatus, isTokenEndpoint, attemptCount, nowMs, random } = question
   if (responseStatus === 410 && !isTokenEndpoint) return { kind: 'gone' }

@@ -6,7 +6,7 @@ import type { AttemptErrorCode } from './attempt-error.ts'
  */
 export type Transport = (request: AttemptRequest) => Promise<AttemptResponse>
 
-/** One request, ready to go. */
+/** A request, ready to be sent. */
 export interface AttemptRequest {
   /** Whose connections it may use. */
   holder: string
@@ -24,7 +24,7 @@ export interface AttemptRequest {
   keptBytes?: number
 }
 
-/** What came of a request. Durations are milliseconds; a phase is null when it was not reached. */
+/** The answer or the error of a request. Durations are milliseconds; a phase is null when it was not reached. */
 export interface AttemptResponse {
   status: number | null
   /** Name and value pairs, as received. */
@@ -39,7 +39,7 @@ export interface AttemptResponse {
   connect: ConnectPhases | null
 }
 
-/** What opening a connection took, in milliseconds; zero where a step did not happen. */
+/** Times of opening a connection, in milliseconds; zero where a step did not happen. */
 export interface ConnectPhases {
   dnsMs: number
   connectMs: number

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** What an address is for. Only `public` ones are the internet's. */
+/** The use of an address. Only `public` addresses belong to the internet. */
 export type AddressClass =
   | 'public'
   | 'unspecified'
@@ -107,7 +107,7 @@ export function compileCidrs(list: readonly string[]): CompiledCidrs {
   return list.map(compileCidr)
 }
 
-/** What is wrong with an address or a CIDR, behind its name; undefined when nothing is. */
+/** The fault of an address or a CIDR, to be put behind its name; undefined when there is none. */
 export function cidrFault(text: string): string | undefined {
   let cidr: Cidr
   try {
@@ -122,7 +122,7 @@ export function cidrFault(text: string): string | undefined {
   return `has digits behind its first ${cidr.prefixBits} bits: write ${range}, or the address alone`
 }
 
-/** Of the 8 bits of a byte, the first so many. */
+/** A byte whose first bits are set, `bits` of them. */
 function maskAt(bits: number): number {
   return (0xff << (8 - Math.min(Math.max(bits, 0), 8))) & 0xff
 }

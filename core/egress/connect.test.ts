@@ -44,7 +44,7 @@ function allowing(...cidrs: string[]): IsAllowed {
   return (ip) => isReachable(ip, allowed)
 }
 
-/** What a socket does: the literal check, then the guarded resolution. */
+/** Dials as a socket does: the literal check, then the guarded resolution. */
 async function dial(url: string, isAllowed: IsAllowed): Promise<{ status: number; text: string }> {
   const fault = checkUrl(new URL(url), isAllowed)
   if (fault !== undefined) throw new Error(fault)

@@ -56,7 +56,7 @@ export function literalAddressOf(url: URL): string | undefined {
   return isIP(host) === 0 ? undefined : host
 }
 
-/** What forbids dialling the URL, before any name is resolved; undefined when nothing does. */
+/** The reason that forbids dialling the URL, before any name is resolved; undefined when it is allowed. */
 export function checkUrl(url: URL, isAllowed: IsAllowed): string | undefined {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be http or https'
   const address = literalAddressOf(url)

@@ -52,7 +52,7 @@ interface Kept {
   untilMs: number
 }
 
-/** What the files say, and who is asked for the rest. */
+/** The names of the files, and the servers to ask for the others. */
 interface System {
   hosts: Hosts
   search: SearchList
@@ -75,7 +75,7 @@ export class Names {
     this.#options = options
   }
 
-  /** Those of IPv4 first. Rejects with `ENOTFOUND` or `EAI_AGAIN` when there is none. */
+  /** Returns IPv4 addresses first. Rejects with `ENOTFOUND` or `EAI_AGAIN` when there is none. */
   async lookup(host: string): Promise<LookupAddress[]> {
     const name = host.toLowerCase()
     const kept = this.#kept.get(name)

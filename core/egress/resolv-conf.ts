@@ -20,8 +20,8 @@ export function readSearchList(text: string): SearchList {
 }
 
 /**
- * What is asked for a name, in turn, until one has an address. One with `ndots` dots is tried as it is first; one that
- * ends with a dot is tried as it is only.
+ * The full names to ask for, in turn, until one has an address. A name with `ndots` dots is first tried as it is; a name
+ * that ends with a dot is tried only as it is.
  */
 export function candidates(name: string, { domains, ndots }: SearchList): string[] {
   if (name.endsWith('.')) return [name.slice(0, -1)]

@@ -24,7 +24,7 @@ export function clientAddress(
   for (let said = forwarded.pop(); said !== undefined; said = forwarded.pop()) {
     if (!isWithin(address, trusted)) return address
     const next = plain(said.trim())
-    // What a trusted proxy wrote down is an address, or the proxy is the last that can be named.
+    // If a trusted proxy wrote something else than an address, the proxy is the last known one.
     if (isIP(next) === 0) return address
     address = next
   }

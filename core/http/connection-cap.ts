@@ -6,9 +6,9 @@ import { closeGently } from './gentle-close.ts'
 interface Cap {
   /** Connections of one address. */
   max: number
-  /** Of proxies, through which many clients come. */
+  /** Proxies, through which many clients come. */
   trusted: CompiledCidrs
-  /** What a client hears that has too many. */
+  /** The answer to a client that has too many. */
   refusal: string
 }
 

@@ -30,7 +30,7 @@ export const IDLE_TIMEOUT_MS = 120_000
 /** How often Node looks for requests that are late. */
 const CHECK_MS = 1_000
 
-/** What `guardEdge` counts on: Node's other answers of its own are left out. */
+/** Server options that `guardEdge` relies on: they switch off Node's other answers of its own. */
 export const EDGE_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_MS,

@@ -36,7 +36,7 @@ export function hostFault({ httpVersion, rawHeaders }: IncomingMessage): EdgeFau
   return notHttp(hosts === 0 ? 'it has no Host header' : 'it has more than one Host header')
 }
 
-/** What Node found, in words for the sender. Undefined: nobody is there to be told. */
+/** The fault that Node found, in words for the sender. Undefined if the sender is gone. */
 export function faultOf(
   error: { code?: string; reason?: string },
   hasRequest: boolean,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a key can be given a level on. (spec: API key, "Permissions") */
+/** Resources on which a key can have a level. (spec: API key, "Permissions") */
 export const RESOURCES = [
   'projects',
   'sources',
@@ -16,12 +16,12 @@ const LEVELS = ['none', 'read', 'write'] as const
 
 type Resource = (typeof RESOURCES)[number]
 
-/** One level per resource; a resource that is absent is `none`. */
+/** A level for each resource; an absent resource has `none`. */
 export const Permissions = z.partialRecord(z.enum(RESOURCES), z.enum(LEVELS))
 
 export type Permissions = z.infer<typeof Permissions>
 
-/** What an action needs. `isExplicit`: the fallback of an unscoped key does not cover it. (spec: Authentication 5) */
+/** The permission that an action needs. `isExplicit`: the fallback of an unscoped key does not cover it. (spec: Authentication 5) */
 export interface Need {
   resource: Resource
   level: 'read' | 'write'

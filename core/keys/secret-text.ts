@@ -38,7 +38,7 @@ export function parseSecret(prefix: string, kind: SecretKind, text: string): Buf
   return checksum(random) === secret.slice(RANDOM_LENGTH) ? hashSecret(text) : undefined
 }
 
-/** Of whatever text somebody shows, so that what was never a secret takes as long to refuse as an unknown one. */
+/** Hashes any text, so that refusing a text of the wrong form takes as long as refusing an unknown secret. */
 export function hashSecret(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

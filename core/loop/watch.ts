@@ -9,8 +9,8 @@ const TICK_MS = 20
 const doing = { part: 'nothing named', since: 0, longestMs: 0, longest: 'nothing named' }
 
 /**
- * Says what the thread does from here on, until the next call or the next turn: a route of the API, a step of ingest, a
- * task. One comparison and two assignments; where the time is known already it costs no look at the clock.
+ * Names the work of the thread from here on, until the next call or the next turn: a route of the API, a step of ingest, a
+ * task. It costs a comparison and two assignments, and no look at the clock if the caller knows the time.
  */
 export function nowDoing(part: string, now = performance.now()): void {
   const ms = now - doing.since

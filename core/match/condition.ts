@@ -22,7 +22,7 @@ const FAULTS_MAX = 20
 /** A `$in` of more is looked up in a set, which takes more memory than so many nodes. */
 const COMPARED_MAX = 16
 
-/** What is wrong with a condition, and where. */
+/** A fault of a condition, and its place. */
 export interface ConditionFault {
   path: readonly string[]
   message: string
@@ -34,7 +34,7 @@ export interface Place {
   step: string
   /** Counts the objects and arrays around the condition and itself. */
   depth: number
-  /** Of the node that is written here: an index of the program's names, or 0. */
+  /** Name of the node that is written: an index of the program's names, or 0. */
   name: number
   /** Members are names of headers, which are free in case. */
   isHeaders: boolean
@@ -42,7 +42,7 @@ export interface Place {
   faults: ConditionFault[]
 }
 
-/** Writes the nodes of a condition. What is not valid is added to `place.faults` and holds for nothing. */
+/** Writes the nodes of a condition. Adds faults to `place.faults`; a faulty part matches nothing. */
 export function writeCondition(source: unknown, place: Place): void {
   if (typeof source !== 'object' || source === null || source instanceof ExactNumber) {
     writeEqual(source, place)
@@ -63,7 +63,7 @@ function writeItems(
   writer.close(node)
 }
 
-/** What sees an array as a whole comes first; the rest is given its elements. */
+/** Writes operators on a whole array first; the others are applied to its elements. */
 function writeObject(source: object, place: Place): void {
   const { writer } = place
   const members = Object.entries(source)

@@ -547,7 +547,7 @@ test('numbers compare as the decimals that were written, however many digits the
   const near = fc.tuple(integer, fc.bigInt({ min: -3n, max: 3n }))
   fc.assert(
     fc.property(near, ([from, step]) => {
-      // What a filter may hold: a number that a double writes as it was written.
+      // A filter may hold only numbers that a double writes back unchanged.
       const operand =
         BigInt(String(Number(from)).replace(/e.*/, '')) === from ? from : from % 2n ** 53n
       const value = operand + step

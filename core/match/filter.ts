@@ -7,7 +7,7 @@ import { type ConditionFault, isStorable, writeCondition } from './condition.ts'
 import { pathTo, type Program, Writer } from './program.ts'
 import { meets, type Run } from './run.ts'
 
-/** What filters look at. `payload` is called at most once, and only by a filter with a `body`. */
+/** The parts of an event that filters read. `payload` is called at most once, and only by a filter with a `body`. */
 export interface Matchable {
   eventType: string | null
   /** Names in lower case. */
@@ -79,7 +79,7 @@ export const Filter = z
   })
   .meta({
     id: 'Filter',
-    description: 'What an event must match: all the parts that are given.',
+    description: 'The condition for an event, which must match all given parts.',
     examples: [{ eventTypes: ['invoice.*'], body: { data: { amount: { $gte: 100 } } } }],
   })
 
@@ -218,7 +218,7 @@ function compilePart(name: ReadPart, source: unknown): Program | undefined {
   return source === undefined ? undefined : readPart(name, source).writer.program(name)
 }
 
-/** One reading of the grammar serves validation and matching, so that they cannot drift apart. */
+/** Validation and matching share this reader of the grammar, so that they cannot drift apart. */
 function readPart(name: ReadPart, source: unknown): { writer: Writer; faults: ConditionFault[] } {
   const faults: ConditionFault[] = []
   const writer = new Writer()

@@ -2,7 +2,7 @@ import { joinHeaders, type HeaderPair } from '../request/headers.ts'
 import { Parsed } from '../request/parsed.ts'
 import type { Matchable } from './filter.ts'
 
-/** What a filter looks at. Nothing is parsed before it looks. */
+/** The parts of a request that filters read, parsed only when a filter reads them. */
 export function matchableOf(request: Parsed, eventType: string | null): Matchable {
   return {
     eventType,

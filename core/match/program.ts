@@ -54,7 +54,7 @@ export const OPERAND = 3
 /** The scalars of a long `$in`. */
 export interface Accepted {
   scalars: ReadonlySet<unknown>
-  /** Of the longest text among them. */
+  /** Length of the longest text among them. */
   length: number
 }
 

@@ -24,7 +24,7 @@ const CHARACTERS_PER_STEP = 64
 /** A search for one text in another takes the product of their lengths, where that repeats itself; a short one as below. */
 const COMPARISONS_PER_STEP = 256
 const SEARCHED_LENGTH_MIN = 32
-/** Of a number that is compared digit by digit. */
+/** Digits of a number that a step compares. */
 const DIGITS_PER_STEP = 16
 /** Listing the members of an object of very many takes about 200 ns for each. */
 const STEPS_PER_MEMBER = 4
@@ -178,7 +178,7 @@ function someElement(
   return fail(run, at)
 }
 
-/** What a node asks of a value that is no array. */
+/** Whether a value that is no array meets a node. */
 function elementHolds(run: Run, at: number, value: unknown): boolean {
   switch (opAt(run, at)) {
     case Op.object:

@@ -231,7 +231,7 @@ test.for([
   expect(keyOf(text, { query })).toBeUndefined()
 })
 
-/** What stands for an id in a body, and its spelling of the same id. */
+/** An id in a body, and another spelling of the same id. */
 const spelling = fc.oneof(
   fc.bigInt({ min: 2n ** 52n, max: 2n ** 70n }).map(String),
   fc.stringMatching(/^-?[1-9]\d{0,20}\.\d{1,20}$/),

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { ExactNumber } from '../request/json.ts'
 
-/** What a selector reads. `payload` is called by `body` selectors only, so that no other body is parsed. */
+/** The parts of a request that selectors read. `payload` is called by `body` selectors only, so that no other body is parsed. */
 export interface Selectable {
   /** The name in lower case. */
   header: (name: string) => string | undefined

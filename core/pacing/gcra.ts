@@ -4,12 +4,12 @@
  * `intervalMs`.
  *
  * Timers are late. A delivery that goes out up to `catchUpMs` after its moment does not push back the ones behind it,
- * or a rate of 1,000 a second would run at half of it. What is caught up appears as a burst, so that no second sees more
- * than rate + 1 up to an interval is caught up; where that is short, above some 160 a second, the pace is set slower by
- * as much (0.6 % at most).
+ * or a rate of 1,000 a second would run at half of it. Catching up makes a burst. To keep every second below
+ * rate + 1, at most an interval is caught up; where an interval is short, above some 160 a second, the pace is slowed by as
+ * much (0.6 % at most).
  */
 
-/** What one scope remembers between deliveries; `{ tatMs: 0 }` is a full bucket. */
+/** State of a scope between deliveries; `{ tatMs: 0 }` is a full bucket. */
 export interface PaceState {
   tatMs: number
 }
@@ -23,7 +23,7 @@ export interface Pace {
 
 export type Taken = { allowed: true; tatMs: number } | { allowed: false; retryAtMs: number }
 
-/** One scope's state and pace; undefined stands for a scope without a limit. */
+/** State and pace of a scope; undefined means no limit. */
 export interface PacedScope {
   state: PaceState
   pace: Pace

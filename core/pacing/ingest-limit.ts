@@ -4,7 +4,7 @@
  * beyond the limit is a debt that is worked off, so that ten seconds hold the rate and one burst.
  */
 
-/** What one limit remembers: when all that was taken is given back. `{ tatMs: 0 }` has taken nothing. */
+/** State of a limit: the time at which everything taken is given back. `{ tatMs: 0 }` has taken nothing. */
 export interface IngestState {
   tatMs: number
 }
@@ -16,8 +16,8 @@ export type Admission =
 /** Debt is forgiven past this, so that a wrong count cannot close a source for long. Ours. */
 const DEBT_MS_MAX = 10_000
 /**
- * What others took costs this much more: until their counts arrive, every process gives the same room away again, and
- * under a flood that would add up to more than ten seconds may hold.
+ * Requests that other processes took count this much more: until their counts arrive, every process gives the same room
+ * away again, and under a flood the sum would exceed the limit of ten seconds.
  */
 const TOLD_LATE = 1.05
 /** Sums of fractions of a millisecond near 2^41 are off by less than this. */

@@ -1,6 +1,6 @@
 import type { Plans } from './plans.ts'
 
-/** What each plan grants unless `PLANS_FILE` says otherwise. (spec: Limits; decisions: Billing and plans, Ingest) */
+/** Entitlements of each plan unless `PLANS_FILE` changes them. (spec: Limits; decisions: Billing and plans, Ingest) */
 export const BUILT_IN_PLANS: Plans = {
   hobby: {
     retentionDays: 3,

@@ -11,7 +11,7 @@ const PlanSchema = z.enum(PLAN_NAMES)
 const RETENTION_DAYS_MAX = Math.max(...RETENTION_CLASSES)
 const limit = z.int().min(1).nullable()
 
-/** What a plan grants; null is unlimited. (spec: Plan entitlements; decisions: Billing and plans) */
+/** The entitlements of a plan; null is unlimited. (spec: Plan entitlements; decisions: Billing and plans) */
 export const Entitlements = z
   .strictObject({
     retentionDays: z
@@ -29,7 +29,10 @@ export const Entitlements = z
     replicasPerConnector: limit.describe('Replicas of each connector.'),
     seats: limit.describe('Members of the organisation, open invitations included.'),
   })
-  .meta({ id: 'Entitlements', description: 'What a plan grants; null is unlimited.' })
+  .meta({
+    id: 'Entitlements',
+    description: 'The limits and features of a plan; null is unlimited.',
+  })
 
 export type Entitlements = z.infer<typeof Entitlements>
 
@@ -46,12 +49,12 @@ export type EntitlementOverrides = z.infer<typeof EntitlementOverrides>
 /** A plan whole: what it grants and what it lets in. */
 const Plan = z.strictObject({ ...Entitlements.shape, ingestRequestsPerSecond })
 
-/** What every plan of this installation grants. */
+/** All plans of this installation. */
 export const Plans = z.record(PlanSchema, Plan)
 
 export type Plans = Readonly<z.infer<typeof Plans>>
 
-/** What an organisation falls back to when its subscription ends: the free plan. (spec: Limits, "Delivery quota") */
+/** The free plan, to which an organisation falls back when its subscription ends. (spec: Limits, "Delivery quota") */
 export const FREE_PLAN: PlanName = 'hobby'
 
 /** Throws on a name that is no plan: as a row holds it. */

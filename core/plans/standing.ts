@@ -9,7 +9,7 @@ import {
 } from './plans.ts'
 import { advance, type Subscription } from './subscription.ts'
 
-/** What an organisation's rows say of its plan, as they were last written. */
+/** The stored plan of an organisation, as it was last written. */
 export interface PlanRows {
   plan: string
   overrides: Record<string, unknown>
@@ -22,7 +22,7 @@ export interface UsageWindow {
   endsAtMs: number
 }
 
-/** What an organisation is granted at one moment. */
+/** Plan, entitlements and usage window of an organisation at one moment. */
 export interface Standing {
   plan: PlanName
   entitlements: Entitlements

@@ -44,7 +44,7 @@ interface Life {
   nowMs: number
 }
 
-/** One step of a client or of the clock, and the boundaries that it passed. */
+/** Makes a step of a client or of the clock; returns the boundaries that it passed. */
 function live(
   life: Life,
   taken: Transition | { kind: 'wait'; ms: number },
@@ -59,7 +59,7 @@ function live(
   return { plan: outcome.subscription.plan, subscription: outcome.subscription, nowMs, passed }
 }
 
-/** What is true of no subscription at any moment. */
+/** Impossible states of a subscription that are found in this one. */
 function impossible({ plan: own, subscription, nowMs }: Life): string[] {
   if (subscription === undefined) return []
   const { status, cancelAtPeriodEnd, scheduledPlan } = subscription

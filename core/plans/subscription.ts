@@ -62,7 +62,7 @@ export function advance(subscription: Subscription, nowMs: number): Advanced {
 }
 
 /**
- * What a client's wish makes of the subscription. `plan` is the organisation's own; the subscription is undefined when
+ * Applies a client's wish to the subscription. `plan` is the organisation's own; the subscription is undefined when
  * there never was one, and must have been advanced to `nowMs`. A reason completes the sentence "Cannot …".
  */
 export function transition(
@@ -104,7 +104,7 @@ const TEXT = {
   revert_scheduled_change: 'revert a scheduled change',
 } as const
 
-/** What changes the end of the current period, from every state that it can be in. */
+/** Wishes that change the end of the current period, from every state that it can be in. */
 const PERIOD_END: Record<keyof typeof TEXT, (active: Subscription) => Outcome> = {
   cancel: (active) =>
     active.cancelAtPeriodEnd

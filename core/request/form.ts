@@ -63,7 +63,7 @@ export function decodePart(text: string): string {
   return spaced.includes('%') ? percentDecode(spaced) : spaced
 }
 
-/** What is not an escape is copied. */
+/** Decodes escapes and copies everything else. */
 export function percentDecode(text: string): string {
   const bytes = Buffer.from(text, 'latin1')
   let length = 0

@@ -3,7 +3,7 @@ export type Headers = Readonly<Record<string, string | undefined>>
 
 export type HeaderPair = readonly [name: string, value: string]
 
-/** Of these Node keeps the first and drops every other. (Node: message.headers) */
+/** Node keeps the first of these headers and drops the others. (Node: message.headers) */
 const FIRST_WINS: ReadonlySet<string> = new Set([
   'age',
   'authorization',

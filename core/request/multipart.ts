@@ -1,6 +1,6 @@
 import { percentDecode } from './form.ts'
 
-/** One part of `multipart/form-data`. Texts are binary strings. */
+/** A part of `multipart/form-data`. Texts are binary strings. */
 export interface Part {
   name: string
   /** Undefined for a part that is no file. */

@@ -7,7 +7,7 @@ import { type JsonDocument, parseDocument, parseJson } from './json.ts'
 import { parseMultipart, type Part } from './multipart.ts'
 import { decodeText, isUtf8Text, startOf } from './text.ts'
 
-/** What is read of a request, as it came: headers and query are binary strings. */
+/** The bytes of a request as it came: headers and query are binary strings. */
 export interface Unparsed {
   readonly headers: Headers
   /** Raw, without the question mark. */
@@ -52,7 +52,7 @@ export class Parsed {
     this.#format = formatOf(request.headers['content-type'])
   }
 
-  /** One header as text. */
+  /** A header as text. */
   header(name: string): string | undefined {
     const value = this.#request.headers[name]
     return value === undefined ? undefined : this.#decode(value)
@@ -113,7 +113,7 @@ export class Parsed {
     return (this.#readParts() ?? []).filter(({ filename }) => filename !== undefined).map(nameOf)
   }
 
-  /** What selectors and filters call `body`: JSON, or a form as an object; null when the body is neither. */
+  /** The `body` of selectors and filters: JSON, or a form as an object; null when the body is neither. */
   payload(): unknown {
     this.#payload ??= { value: this.#readPayload() }
     return this.#payload.value

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 
 /*
- * What a sender wrote is handled as binary strings, one character per byte, until somebody has to read it: Node gives
- * headers so, and a signature covers bytes.
+ * A sender's texts are binary strings, one character per byte, until somebody has to read them: Node gives headers so, and
+ * a signature covers bytes.
  */
 
-/** Of a text as bytes of UTF-8. */
+/** Returns the UTF-8 bytes of a text as a binary string. */
 export function toBinary(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }

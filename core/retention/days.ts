@@ -23,9 +23,9 @@ const TRIES = 10
 const TRY_AGAIN_MS = 300
 
 /**
- * Drops the days that lie whole before the retention of their class. What has to stay longer moves out first, with all
- * that hangs on it; what of the day lies elsewhere goes first. A class's days go in order: the deliveries of an older
- * day's events may lie in a younger one.
+ * Drops the days that lie wholly before the retention of their class. Events that must stay move out first, with all their
+ * rows; rows of the day's events in other partitions are deleted first. The days of a class go in order, because
+ * deliveries of an older day's events may lie in a younger day.
  */
 export async function dropPastDays(run: Run): Promise<void> {
   const left = new Set<number>()
@@ -105,7 +105,7 @@ async function move(
   return moved
 }
 
-/** What belongs to the day's events and lies elsewhere; false when a delivery of them waits after all. */
+/** Deletes rows of the day's events in other partitions; false if one of their deliveries still waits. */
 async function emptyDay(run: Run, day: PastDay): Promise<boolean> {
   let isFree = true
   await walk(run, async () => {

@@ -18,7 +18,7 @@ export interface RetentionDeps {
   signal: AbortSignal
 }
 
-/** What a run did. Rows of dropped days are not counted: nobody reads them. */
+/** The counts of a run. Rows of dropped days are not counted: nobody reads them. */
 export interface RetentionReport {
   asOf: string
   /** Deliveries that waited too long. */

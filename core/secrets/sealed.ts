@@ -6,7 +6,7 @@ const TAG_BYTES = 16
 /** In the place of a key id's length, which is 1 or more. */
 const PLACED = 0
 
-/** What every value begins with that is sealed for a place. */
+/** First byte of every value that is sealed for a place. */
 export const PLACED_HEADER = Buffer.from([PLACED])
 const KEY_BYTES = 32
 
@@ -18,7 +18,7 @@ const KEY = /^[A-Za-z0-9+/_-]{43}=?$/
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/
 const UNNAMED = '0'
 
-/** What is wrong with `base64` or `id:base64,id:base64`, in words that show nothing of it. */
+/** The faults of a text like `base64` or `id:base64,id:base64`, in words that reveal nothing of it. */
 export function keyringFaults(text: string): string[] {
   const items = text.split(',').map(partsOf)
   const faults = items.flatMap(({ id, encoded }, index) => {
@@ -64,7 +64,7 @@ function foundIn(encoded: string): string {
   return `and is ${bytesOf(encoded).length} bytes`
 }
 
-/** What every value begins with that is sealed for a place under the keyring's first key. */
+/** First bytes of every value that is sealed for a place under the keyring's first key. */
 export function headerOf(keyring: Keyring): Buffer {
   const [first] = keyring
   if (first === undefined) throw new Error('Cannot seal: the keyring is empty')
@@ -89,7 +89,7 @@ export function seal(keyring: Keyring, value: unknown, place?: string): Buffer {
 
 /**
  * The value that was sealed, still to be parsed by its schema. Throws when the key is unknown, a byte was changed or it
- * was sealed for another place. One that has no place opens anywhere: `bindSecrets` leaves none.
+ * was sealed for another place. A value without a place opens anywhere; `bindSecrets` leaves none.
  */
 export function unseal(keyring: Keyring, sealed: Buffer, place?: string): unknown {
   const isPlaced = sealed[0] === PLACED

@@ -1,4 +1,4 @@
-/** What tells the secrets of one row from those of every other. */
+/** Identifies the row that a secret belongs to. */
 export interface SecretsRow {
   id: string
   organisationId: string

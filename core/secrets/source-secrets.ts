@@ -10,7 +10,7 @@ const SourceSecrets = z.strictObject({
   previous: z.string().optional(),
   /** The secrets of the members of an `all_of`, in order. */
   members: z.array(z.string().nullable()).optional(),
-  /** What a handshake must show before it is answered (Meta). */
+  /** A handshake must show this token to be answered (Meta). */
   verifyToken: z.string().optional(),
 })
 

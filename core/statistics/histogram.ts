@@ -7,13 +7,13 @@ import { NO_MORE, Numbers } from './numbers.ts'
 const ERROR = 0.05
 const GROWTH = (1 + ERROR) / (1 - ERROR)
 
-/** What is faster counts as this: no attempt over a network is. */
+/** Shorter durations count as this one: no attempt over a network is faster. */
 const LEAST_MS = 0.1
 
 /** Its bound lies beyond ten minutes, which no attempt may last. */
 const LAST_BUCKET = 160
 
-/** Of each bucket the value that is as far from one bound as from the other, in relation to them. */
+/** The middle of each bucket: its relative distance to both bounds is the same. */
 const MIDDLES = Array.from({ length: LAST_BUCKET + 1 }, (_, bucket) => {
   const ms = bucket === 0 ? LEAST_MS : (LEAST_MS * GROWTH ** bucket * 2) / (GROWTH + 1)
   return Number(ms.toPrecision(4))

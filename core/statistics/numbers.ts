@@ -1,4 +1,4 @@
-/** What `next()` says at the end. */
+/** The answer of `next()` at the end. */
 export const NO_MORE = -1
 
 const ZERO = 48

@@ -4,8 +4,8 @@ import { isConnected, type NatsConnection } from './nats.ts'
 import { CONNECTOR_ONLINE, CONNECTORS_CHANGED, GATEWAY_LIVES } from './subjects.ts'
 
 /*
- * What programs tell each other about connectors. Each notice may be lost: whoever needs to know looks for itself a
- * little later.
+ * Notices between programs about connectors. A notice may be lost, so each receiver also reads the database a little
+ * later.
  */
 
 const Changed = z.object({ connectorIds: z.array(z.string()) })
@@ -58,7 +58,7 @@ function follow<T>(
   const subscription = nats.subscribe(subject, {
     callback: (error, message) => {
       if (error !== null) return
-      // What a newer version words otherwise is found out by looking.
+      // A notice of a newer version may be unreadable; the receiver finds the change in the database.
       const notice = schema.safeParse(message.json())
       if (notice.success) hear(notice.data)
     },

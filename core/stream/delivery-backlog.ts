@@ -7,13 +7,13 @@ import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from './subjects.t
 /** A partition whose oldest message that no worker has seen is older than its lease. */
 export interface Line {
   partition: number
-  /** Of the last message that a worker got: it goes up while the line moves. */
+  /** Sequence of the last message that a worker got: it rises while the queue moves. */
   reachedSeq: number
   /** Its worker asks for messages and may have more. */
   isAskedFor: boolean
 }
 
-/** What looks overdue in these partitions only stands in line. Costs one request while the stream holds nothing old. */
+/** Finds partitions whose overdue deliveries still queue in the stream. Costs one request while the stream holds nothing old. */
 export async function findLines(manager: JetStreamManager, nowMs: number): Promise<Line[]> {
   const { state } = await manager.streams.info(DELIVERY_STREAM)
   const isOld = (time: Date): boolean => nowMs - time.getTime() > LEASE_MS

@@ -25,7 +25,7 @@ const Meta = z.object({
   }),
 })
 
-/** The first bytes of a message. What begins otherwise is of another version. */
+/** The first bytes of a message. Other first bytes mean another version. */
 const LAYOUT = Buffer.from([0, 0, 0, 1])
 
 /** Bytes of the three lengths before a delivery. */
@@ -73,15 +73,15 @@ export function encodeDelivery(event: EncodedEvent, delivery: DeliveryMessage['d
   return encoded
 }
 
-/** One message of several deliveries of one partition. */
+/** Packs several deliveries of one partition into a message. */
 export function packDeliveries(encoded: readonly Buffer[]): Buffer {
   return Buffer.concat([LAYOUT, ...encoded])
 }
 
 /**
  * The deliveries of a message. Throws when the bytes are not a message of this version: the sweep brings its deliveries
- * back by their rows. Of several each has its body for itself:
- * one that takes long must not keep the others' in memory.
+ * back by their rows. Each delivery gets a copy of its body, so
+ * that a slow delivery does not keep the others' bodies in memory.
  */
 export function unpackDeliveries(data: Uint8Array): DeliveryMessage[] {
   const message = Buffer.from(data.buffer, data.byteOffset, data.byteLength)

@@ -9,8 +9,8 @@ const EXPIRES_MS = 6_000
 const FORGOTTEN_MS = EXPIRES_MS + 1_500
 
 /**
- * A server that says that the consumer is gone may be in the middle of deleting its stream. What is made anew meanwhile
- * shares the old one's files: a stream that takes nothing, or a consumer that gives nothing (one deletion in ten, NATS 2.9).
+ * A server that reports a missing consumer may still be deleting its stream. A stream created in that moment shares the
+ * old files: one time in ten (NATS 2.9) it accepts no message, or its consumer gives none.
  */
 const GONE_MS = 1_500
 

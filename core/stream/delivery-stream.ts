@@ -18,7 +18,7 @@ import {
   deliverySubject,
 } from './subjects.ts'
 
-/** What the stream refuses beyond this is the sweeper's. (architecture: Delivery) */
+/** The sweeper takes deliveries that the stream refuses beyond this. (architecture: Delivery) */
 const STREAM_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /** Messages of one partition in its owner's hands at once: rate times the slowest attempt, parked ones excluded. */
@@ -26,10 +26,10 @@ export const ACKS_PENDING_MAX = 10_000
 
 const ACK_WAIT_MS = 90_000
 
-/** One consumer of all partitions, of a version whose only worker had them all. */
+/** The single consumer of all partitions that an old version had. */
 const FORMER_CONSUMER = 'worker'
 
-/** What NATS answers when a consumer would get messages that another one of a work queue gets. */
+/** Error codes of NATS for a consumer that overlaps another one of a work queue. */
 const OVERLAPS = [10_099, 10_100]
 
 const nanos = (ms: number): number => ms * 1_000_000

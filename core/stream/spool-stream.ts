@@ -17,7 +17,7 @@ const DUPLICATE_WINDOW_MS = 3_600_000
 /** A server that was lost answers nothing, and another soon does. */
 const ACK_TIMEOUT_MS = 2_000
 
-/** What a cluster answers while it elects who leads. */
+/** Error code of a cluster while it elects a leader. */
 const NO_LEADER = 10_008
 
 /** Messages that are read at once: of the largest bodies some 60 MB. */
@@ -80,7 +80,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code !== NO_LEADER
 }
 
-/** What lies in the spool under a number; undefined when it is stored and gone. */
+/** Reads the spooled event with this sequence; undefined when it is stored and gone. */
 export async function spooledAt(
   manager: JetStreamManager,
   sequence: number,

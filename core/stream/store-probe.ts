@@ -7,9 +7,9 @@ import { DELIVERY_PROBE, DELIVERY_STREAM } from './subjects.ts'
 const ANSWER_MS = 3_000
 
 /**
- * Whether the server stores what is published to the delivery stream. One whose disk was full once answers no publisher
- * any more, however much room there is, until it is started again (seen with NATS 2.9 and 2.15). A refusal is an answer;
- * and while there is no such stream, that JetStream answers must do.
+ * Tells whether the server stores messages of the delivery stream. After its disk was full once, a server answers no
+ * publisher until it is restarted, however much room there is (NATS 2.9 and 2.15). A refusal counts as an answer; without
+ * the stream, any answer of JetStream does.
  */
 export async function storesDeliveries(nats: NatsConnection): Promise<boolean> {
   const manager = await jetstreamManager(nats, { checkAPI: false, timeout: ANSWER_MS })

@@ -4,7 +4,7 @@ import { PARTITION_SPREAD, PARTITIONS } from '../limits.ts'
 export const DELIVERY_STREAM = 'DELIVERIES'
 export const DELIVERY_SUBJECTS = 'dl.*'
 
-/** Of no partition: what is stored there says that the server stores, and is removed. */
+/** Subject of no partition: a message stored there proves that the server stores, and is removed. */
 export const DELIVERY_PROBE = 'dl.probe'
 
 /** Events that were accepted while PostgreSQL was away; and those of them that it refused afterwards. */

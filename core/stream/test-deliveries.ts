@@ -15,7 +15,7 @@ const TestDelivery = z.object({
   bodyBase64: z.string(),
 })
 
-/** One attempt that a person asked for, to be made at once by any worker. */
+/** An attempt that a person asked for; any worker makes it at once. */
 export type TestDelivery = z.infer<typeof TestDelivery>
 
 const TestOutcome = z.discriminatedUnion('kind', [
@@ -29,7 +29,7 @@ const TestOutcome = z.discriminatedUnion('kind', [
 
 export type TestOutcome = z.infer<typeof TestOutcome>
 
-/** Of the workers one gets each test, whoever holds the partition: it is outside pacing. */
+/** Queue group: any one worker gets each test, because tests are outside pacing and partitions. */
 const QUEUE = 'workers'
 
 /** Asks a worker. `unavailable` when none answers within `waitMs`. */
@@ -64,7 +64,7 @@ async function serve(
 ): Promise<void> {
   for await (const message of subscription) {
     const test = TestDelivery.safeParse(message.json())
-    // One that a newer version asks for in other words is left to time out there.
+    // A request of a newer version that we cannot read times out at its sender.
     if (test.success) void respondTo(message, make(test.data))
   }
 }

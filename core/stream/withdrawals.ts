@@ -6,7 +6,7 @@ import { isConnected, type NatsConnection } from './nats.ts'
 import { WITHDRAW } from './subjects.ts'
 
 const Withdrawal = z.object({
-  /** What is about to be cancelled, with the lease under which a worker may hold it. */
+  /** Deliveries about to be cancelled, with the lease under which a worker may have them. */
   deliveries: z.array(
     z.object({ id: z.string(), destinationId: z.string(), leaseUntilMs: z.number() }),
   ),
@@ -76,7 +76,7 @@ export async function followWithdrawals(
 ): Promise<void> {
   for await (const message of nats.subscribe(WITHDRAW)) {
     const withdrawal = Withdrawal.safeParse(message.json())
-    // One that a newer version words otherwise stays without an answer: it must not pass for done.
+    // An unreadable withdrawal of a newer version gets no answer: it must not pass for done.
     if (!withdrawal.success) continue
     const underWay = take(withdrawal.data)
     message.respond(JSON.stringify({ worker: workerId, underWay } satisfies z.infer<typeof Answer>))

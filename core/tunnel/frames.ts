@@ -9,7 +9,7 @@ import {
   Settings,
 } from './protocol.ts'
 
-/** One binary WebSocket message. Stream 0 is the session itself. */
+/** A binary WebSocket message. Stream 0 is the session itself. */
 export type Frame =
   | { kind: 'settings'; settings: Settings }
   | { kind: 'going_away'; reason: string }

@@ -20,7 +20,7 @@ export interface Link {
 }
 
 interface Listener {
-  /** What it throws closes the link: a `ProtocolError` with its text. */
+  /** Handles a frame. An error closes the link; a `ProtocolError` does so with its text. */
   frame(frame: Frame): void
   /** Called once. */
   closed(end: LinkEnd): void

@@ -53,7 +53,7 @@ export const Settings = z.strictObject({
   allowedHosts: z.array(z.string().max(300)).max(100).optional(),
 })
 
-/** What the agent sends to the destination. */
+/** The request that the agent sends to the destination. */
 export const RequestHead = z.strictObject({
   attemptId: z.string().max(100),
   method: z.string().max(20),

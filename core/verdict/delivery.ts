@@ -3,7 +3,7 @@ import { count, lastOf, moment, nameOf, span, words } from './phrases.ts'
 
 type DeliveryCause = Exclude<Cause, 'rejected' | 'unmatched' | 'filtered' | 'connection_disabled'>
 
-/** What needs a person most comes first. */
+/** Causes in order of urgency: the cause that needs a person most comes first. */
 export const URGENCY: readonly DeliveryCause[] = [
   'address_refused',
   'failed',
@@ -55,7 +55,7 @@ function causeOfWaiting(delivery: Routed, nowMs: number): DeliveryCause {
   return isDue && (isParked || isFull) ? 'destination_saturated' : 'retrying'
 }
 
-/** What somebody asked for does not wait for a busy destination. */
+/** Whether the delivery waits for a busy window; a manual retry does not. */
 function isBehindBusy({ destination, nextAttemptAtMs, isByHand }: Routed): boolean {
   if (destination.busy === null || isByHand) return false
   return nextAttemptAtMs === null || nextAttemptAtMs < destination.busy.untilMs
@@ -202,7 +202,7 @@ function mayBeRetried({ status, lastAttempt, isByHand }: ExplainedDelivery): boo
   return status === 'pending' && lastAttempt !== null && !isByHand
 }
 
-/** What was deleted before it was cancelled is recorded with it; what is deleted now may have been there then. */
+/** The record names a resource deleted before the cancellation; one deleted now may still have existed then. */
 function cancelled(delivery: ExplainedDelivery): string {
   const { connectionName, destination, lastError, status } = delivery
   const done = status === 'cancelled' ? 'Cancelled' : 'Is being cancelled'

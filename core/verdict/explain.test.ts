@@ -373,7 +373,7 @@ test('explain() tells since when and when it goes on', () => {
   })
 })
 
-/** Of each member all that it may be; together every combination. */
+/** All values of each member; together they give every combination. */
 const MEMBERS: readonly Partial<ExplainedDelivery>[][] = [
   ['pending', 'throttled', 'in_flight', 'succeeded', 'failed', 'cancelled'].map((status) => ({
     status,
@@ -401,7 +401,7 @@ const MEMBERS: readonly Partial<ExplainedDelivery>[][] = [
   ].map((lastAttempt) => ({ lastAttempt })),
 ]
 
-/** What is wrong with the verdict on a delivery. */
+/** The faults of the verdict on a delivery. */
 function faultsOf(given: ExplainedDelivery): string[] {
   const { cause, sentence, nextAtMs, sinceMs } = explain(event({ deliveries: [given] }))
   const { status, isParked, nextAttemptAtMs, destination: to } = given

@@ -4,7 +4,7 @@ import { count, lastOf, words } from './phrases.ts'
 
 /**
  * Why an event was or was not delivered, in words. Every surface shows this verdict and no other. It says what is
- * recorded: where a record is missing, it does not guess. Of several deliveries the one that needs a person most speaks.
+ * recorded: where a record is missing, it does not guess. The delivery that needs a person most gives the verdict.
  * (decisions: Statistics and stream, "verdict")
  */
 export function explain(event: ExplainedEvent): Verdict {

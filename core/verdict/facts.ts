@@ -1,9 +1,9 @@
-/** What is recorded of an event and its deliveries when it is explained. Times are milliseconds since the epoch. */
+/** The records of an event and its deliveries from which it is explained. Times are milliseconds since the epoch. */
 export interface ExplainedEvent {
   nowMs: number
   status: string
   rejectionReason: string | null
-  /** What was wrong with the verifier. */
+  /** The fault of the verifier. */
   rejectionDetail: string | null
   verifiedWith: string
   /** Undefined when the source was deleted. */
@@ -11,7 +11,7 @@ export interface ExplainedEvent {
   createdAtMs: number
   /** Connections that got no delivery. */
   excluded: readonly ExcludedConnection[]
-  /** Of each connection the newest: a replay that arrived settles the failure before it. */
+  /** The newest delivery of each connection: a successful replay settles the failure before it. */
   deliveries: readonly ExplainedDelivery[]
   /** There are older deliveries than these, which were not looked at. */
   hasOlder: boolean
@@ -70,7 +70,7 @@ interface ExplainedDestination {
   busy: { sinceMs: number; untilMs: number; responseStatus: number } | null
 }
 
-/** One whose destination and connection are there. */
+/** A delivery whose destination and connection exist. */
 export type Routed = ExplainedDelivery & {
   connectionName: string
   destination: ExplainedDestination
@@ -95,7 +95,7 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number]
 
-/** What a person can do about it. */
+/** Actions that a person can take. */
 export const ACTIONS = [
   'test_signature',
   'create_connection',

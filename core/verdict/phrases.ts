@@ -7,7 +7,7 @@ export function nameOf({ destination }: ExplainedDelivery): string {
   return destination?.name ?? 'a destination that is deleted now'
 }
 
-/** What the last attempt came to. */
+/** Describes the last attempt. */
 export function lastOf({ lastAttempt }: ExplainedDelivery): string {
   if (lastAttempt === null) return 'no attempt'
   const result = lastAttempt.responseStatus ?? words(lastAttempt.errorCode ?? 'no answer')

@@ -24,7 +24,7 @@ function verdictOf(config: typeof X, change: Partial<SignedRequest>): Verdict {
   return verify(compileVerifier(config, { current }), requestOf(change), 0)
 }
 
-/** What anybody gets who sends a challenge. */
+/** The answer to anybody who sends a challenge. */
 function answerOf(kind: 'x' | 'braintree', config: typeof X, query: string): string {
   const action = handshakeBefore(kind, requestOf({ method: 'GET', query }), config, { current })
   if (action?.kind !== 'answer') throw new Error('The challenge was not answered')

@@ -50,7 +50,7 @@ export const Location = z
 export const Token = z
   .strictObject({
     ...place,
-    prefix: Prefix.optional().describe('What stands before the token, such as `Bearer `.'),
+    prefix: Prefix.optional().describe('The text before the token, such as `Bearer `.'),
   })
   .meta({ id: 'TokenLocation', description: 'Where a request carries a token.' })
 
@@ -74,9 +74,9 @@ const Signature = z
         '`list`: signatures one after another. `pairs`: `t=…,v1=…`. `positional`: the time, then signatures.',
       ),
     encoding: z.enum(['hex', 'base64', 'base64url']).describe('How its bytes are written.'),
-    prefix: Prefix.optional().describe('What stands before each, such as `sha256=`.'),
-    itemSeparator: Separator.optional().describe('What stands between items.'),
-    keySeparator: Separator.optional().describe('With `pairs`: what stands after a key.'),
+    prefix: Prefix.optional().describe('The text before each signature, such as `sha256=`.'),
+    itemSeparator: Separator.optional().describe('The text between items.'),
+    keySeparator: Separator.optional().describe('With `pairs`: the text after a key.'),
     signatureKey: Name.optional().describe('With `pairs`: the key of signatures.'),
     timestampKey: Name.optional().describe('With `pairs`: the key of the time.'),
   })
@@ -97,10 +97,10 @@ const SignedHeaders = z
   .strictObject({
     in: z.enum(['header', 'signature']).describe('The part of the request that lists them.'),
     name: Name.describe('The name of the list there.'),
-    separator: Separator.describe('What stands between the names of the list.'),
+    separator: Separator.describe('The text between the names of the list.'),
     sort: z.boolean().default(false).describe('The names are sorted first.'),
     render: z.enum(['pairs', 'values']).describe('Whether names are signed with their values.'),
-    joiner: Separator.describe('What stands between the headers in what is signed.'),
+    joiner: Separator.describe('The text between the headers in the signed content.'),
   })
   .meta({ id: 'SignedHeaders', description: 'A list of headers that the signature covers.' })
 

@@ -56,7 +56,7 @@ const StandardWebhooks = z
       .min(1)
       .max(4)
       .default(['webhook-', 'svix-'])
-      .describe('What the names of its headers begin with.'),
+      .describe('The prefix of its header names.'),
     secretEncoding: z
       .enum(['base64', 'utf8', 'prefixed'])
       .default('base64')

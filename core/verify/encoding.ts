@@ -62,7 +62,7 @@ export function slotsBy<T>(
   }
 }
 
-/** Of the bytes of a binary string or a Buffer. Comparing digests hides both length and content. */
+/** Hashes a binary string or a Buffer. Comparing digests hides both length and content. */
 export function sha256(value: string | Buffer): Buffer {
   return typeof value === 'string'
     ? createHash('sha256').update(value, 'latin1').digest()

@@ -33,7 +33,7 @@ const Vector = z.object({
   events: z
     .array(
       z.object({
-        /** What the provider calls it. */
+        /** The provider's name for the type. */
         eventType: z.string().nullable(),
         request: Request,
         retry: Request.optional(),

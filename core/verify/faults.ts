@@ -228,7 +228,7 @@ function headerFaults(path: MemberPath, name: string): MemberFault[] {
   return isName ? [] : [faultAt(path, 'Expected the name of a header')]
 }
 
-/** What stands around a value is taken off before it is compared. */
+/** Faults of a text around a value that could never match: blanks are trimmed before values are compared. */
 function textFaults(path: MemberPath, text: string, which: 'start' | 'both' = 'both') {
   if (CONTROL.test(text)) return [faultAt(path, 'Control characters cannot be part of it')]
   const trimmed = which === 'start' ? text.trimStart() : text.trim()

@@ -12,7 +12,7 @@ import type { SecretSlots } from './secrets.ts'
 import { compileVerifier, verify } from './verify.ts'
 import { jsonOf, queryOf, viewOf, type View, walk } from './view.ts'
 
-/** What a provider's challenge is answered with. An answered handshake is no event. (spec: verifiers, section 5) */
+/** The answer to a provider's challenge. An answered handshake is no event. (spec: verifiers, section 5) */
 interface HandshakeAnswer {
   status: number
   headers: Record<string, string>

@@ -97,7 +97,7 @@ async function verifyAfterFetch(
 
 /**
  * Fetches and keeps JWKS, certificates and Plaid's keys. All traffic goes through `dispatcher`, which must refuse
- * addresses that are not public. One fetch per key at a time; what is held outlives a failed refresh.
+ * addresses that are not public. Each key has at most one fetch at a time; a cached key survives a failed refresh.
  */
 export class KeyStore {
   readonly #dispatcher: Dispatcher
@@ -111,7 +111,7 @@ export class KeyStore {
     this.#dispatcher = dispatcher
   }
 
-  /** What is known now, or undefined when it must be fetched. */
+  /** The cached answer, or undefined when it must be fetched. */
   peek(wanted: KeyRequest, nowMs: number): KeyAnswer | undefined {
     const entry = this.#entries.get(heldAs(wanted))
     const { count, why } = this.#failuresOf(wanted, nowMs)
@@ -197,7 +197,7 @@ function whatOf(wanted: KeyRequest): string {
 /** Longest cause that is passed on. Ours. */
 const CAUSE_LENGTH_MAX = 300
 
-/** What an answer held is not repeated: its text is another's. */
+/** The cause of a failed fetch, without the text of the answer, which is foreign. */
 function causeOf(error: unknown): string {
   if (error instanceof z.ZodError || error instanceof SyntaxError) return 'the answer holds no keys'
   if (!(error instanceof Error)) return 'unknown'
@@ -208,13 +208,13 @@ function causeOf(error: unknown): string {
   return error.message.slice(0, CAUSE_LENGTH_MAX)
 }
 
-/** What one entry of the cache is: a whole JWKS, one certificate, one key of Plaid. */
+/** Name of a cache entry: a whole JWKS, one certificate, one key of Plaid. */
 function heldAs(wanted: KeyRequest): string {
   if (wanted.kind !== 'plaid') return `${wanted.kind} ${wanted.url}`
   return `plaid ${wanted.environment} ${wanted.clientId} ${wanted.kid}`
 }
 
-/** What a failure pauses: with Plaid every key of the client, as the sender chooses the key id. */
+/** Name of the fetches that a failure pauses: with Plaid all keys of the client, because the sender chooses the key id. */
 function pausedAs(wanted: KeyRequest): string {
   return wanted.kind === 'plaid' ? `plaid ${wanted.environment} ${wanted.clientId}` : heldAs(wanted)
 }

@@ -20,7 +20,7 @@ export const PRESETS: ReadonlyMap<string, Preset> = new Map(
   }).toSorted(([a], [b]) => a.localeCompare(b, 'en')),
 )
 
-/** One entry of `GET /v1/verifier-presets`. */
+/** An entry of `GET /v1/verifier-presets`. */
 export interface PresetEntry {
   preset: string
   type: string
@@ -71,7 +71,7 @@ export function expandPreset(input: unknown): unknown {
     : expanded
 }
 
-/** What the API accepts for `verifier`: any full configuration, or the short form. */
+/** The `verifier` that the API accepts: any full configuration, or the short form. */
 export const VerifierInput = z
   .preprocess((input, context) => {
     for (const { name, path } of presetNames(input)) {

@@ -68,7 +68,7 @@ export type KeyLookup = (request: KeyRequest) => KeyAnswer | undefined
 export interface Rejection {
   kind: 'rejected'
   reason: RejectionReason
-  /** What is wrong with the configuration: for the owner of the source, never for the sender. */
+  /** The fault of the configuration, for the owner of the source, never for the sender. */
   detail?: string
 }
 
@@ -78,7 +78,7 @@ export type Verdict =
   | Rejection
   | { kind: 'needs_key'; request: KeyRequest }
 
-/** What every verifier type compiles to. `slot` is null where no secret takes part. */
+/** Every verifier type compiles to a check. `slot` is null if no secret takes part. */
 export type Check = (request: SignedRequest, nowMs: number, keys: KeyLookup) => Verdict
 
 export const VALID: Readonly<Record<Slot | 'none', Verdict>> = {
@@ -91,7 +91,7 @@ export function rejected(reason: RejectionReason, detail?: string): Rejection {
   return detail === undefined ? { kind: 'rejected', reason } : { kind: 'rejected', reason, detail }
 }
 
-/** What one check of a request found: a reason, a whole verdict, or undefined to go on. */
+/** The result of a step of verification: a reason, a whole verdict, or undefined to go on. */
 export type Step = RejectionReason | Verdict | undefined
 
 /** The step after a key could not be had. */

@@ -10,7 +10,7 @@ export const CANDIDATES_MAX = 10
 /** Items of one value that are looked at. A list of more is no signature. */
 export const ITEMS_MAX = 100
 
-/** What a signature value says once taken apart. `pairs` are its keys and values, for `pairs` only. */
+/** The parts of a signature value. `pairs` are its keys and values, for `pairs` only. */
 export interface ParsedSignature {
   candidates: Buffer[]
   timestamp: string | undefined
@@ -49,7 +49,7 @@ function addFamilies(values: string[], view: View, families: readonly string[]):
   }
 }
 
-/** Takes signature values apart. What is not a signature of the right form is left out. */
+/** Takes signature values apart and leaves out malformed signatures. */
 export function signatureParser(
   config: SignatureConfig,
   fits: Fits,

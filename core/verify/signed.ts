@@ -35,7 +35,7 @@ interface CompiledTimestamp {
   toleranceSeconds: number
 }
 
-/** What the checks have found out so far about one request. */
+/** The findings of the checks about a request so far. */
 export interface Reading extends ContentSource {
   view: View
   nowMs: number
@@ -46,7 +46,7 @@ export interface Reading extends ContentSource {
   timestamp: string | undefined
   timestampMs: number
   slot: Slot | 'none'
-  /** What the signature that matched covers. */
+  /** The content that the matching signature covers. */
   content: Content
 }
 

@@ -10,7 +10,7 @@ import { ConfigFault } from './request.ts'
 import type { ParsedSignature } from './signature.ts'
 import { isSingleHeader, plainFormOf, readerOf, type View } from './view.ts'
 
-/** What a content template draws on. */
+/** The values that a content template can use. */
 export interface ContentSource {
   readonly view: View
   readonly timestamp: string | undefined

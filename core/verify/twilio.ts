@@ -48,7 +48,7 @@ function matchingSlot(
   return keys.find(([, mac]) => sameBytes(signature, mac([url, fields])))?.[0]
 }
 
-/** What follows the URL. Undefined when the URL holds a hash that is not the body's, or the form is not readable. */
+/** The signed text after the URL. Undefined when the URL holds a hash that is not the body's, or the form is not readable. */
 function signedFields(view: View): string | undefined {
   const hash = queryOf(view).get('bodySHA256')?.[0]
   if (hash === undefined) {

@@ -27,7 +27,7 @@ type Vector = z.infer<typeof Vector>
 const FILE = new URL('../../test/vectors/urls.json', import.meta.url)
 const VECTORS = z.array(Vector).parse(JSON.parse(readFileSync(FILE, 'utf8')))
 
-/** What a vector's request comes to, when it is sent to `url`. */
+/** The verdict on a vector's request, when it is sent to `url`. */
 function outcomeOf({ preset, verifier, request, now }: Vector, url = request.url): string {
   const { config, secrets } = splitSecrets(VerifierInput.parse({ preset, ...verifier }))
   const { pathname, search } = new URL(url)

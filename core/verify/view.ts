@@ -6,7 +6,7 @@ import { toBinary } from '../request/text.ts'
 import type { Location } from './config-parts.ts'
 import type { SignedRequest } from './request.ts'
 
-/** A request as a verifier reads it. What is parsed of it is shared with everybody who reads it later. */
+/** A request as a verifier reads it. Later readers share its parsed parts. */
 export interface View {
   readonly request: SignedRequest
 }

@@ -8,7 +8,7 @@ import { InterimAnswers } from './interim-answers.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** Servers close what rests: Node's after 5 s. What names its own time is kept for that, less 2 s, up to the second. */
+/** Servers close idle connections: Node's after 5 s. A `keep-alive` hint, less 2 s, replaces the first, up to the second. */
 const REST_MS = 4_000
 const REST_MS_MAX = 300_000
 
@@ -23,7 +23,7 @@ export type Stage = 'resolving' | 'connecting' | 'securing' | 'open'
  */
 export class Connections {
   readonly #connect: buildConnector.connector
-  /** Those at rest, by holder and origin, the latest last. */
+  /** Idle connections by holder and origin, the latest last. */
   readonly #resting = new Map<string, Connection[]>()
   readonly #open = new Set<Connection>()
 
@@ -31,7 +31,7 @@ export class Connections {
     this.#connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup })
   }
 
-  /** One that rests, or else a new one. */
+  /** Returns an idle connection, or else a new one. */
   take(holder: string, origin: string): Connection {
     const key = keyOf(holder, origin)
     const resting = this.#resting.get(key)
@@ -83,7 +83,7 @@ interface Hooks {
   closed(): void
 }
 
-/** One connection: an undici client, whose socket is known. */
+/** A connection: an undici client whose socket is known. */
 export class Connection {
   readonly origin: string
   readonly client: Client
@@ -120,7 +120,7 @@ export class Connection {
     return this.#hasHeard
   }
 
-  /** A request goes out. What opening the connection took, when no request did before; undefined for one that is reused. */
+  /** Begins a request. Returns the times of opening the connection if it is the first; undefined for a reused connection. */
   begin(): ConnectPhases | undefined {
     const phases = this.#phases
     this.#phases = undefined
@@ -132,7 +132,7 @@ export class Connection {
   /** Ends it at once, whatever it is doing. */
   destroy(): void {
     void this.client.destroy()
-    // One that is being opened is not the client's yet.
+    // A socket that is being opened does not belong to the client yet.
     this.#socket?.destroy()
     this.#hooks.closed()
   }

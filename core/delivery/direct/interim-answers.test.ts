@@ -4,7 +4,7 @@ import { InterimAnswers } from './interim-answers.ts'
 
 const FINAL = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
-/** What is left of a text that comes in pieces of this size. */
+/** Passes a text in pieces of this size and returns the text that is left. */
 function passed(text: string, size: number, answers = new InterimAnswers(1_000)): string {
   let left = ''
   for (let at = 0; at < text.length; at += size) {

@@ -20,7 +20,7 @@ export class InterimAnswers {
     this.#maxBytes = maxBytes
   }
 
-  /** What comes from now on answers another request. */
+  /** Starts over: the next bytes answer another request. */
   restart(): void {
     this.#held = EMPTY
     this.#bytes = 0

@@ -25,7 +25,7 @@ export interface IngestResponse {
   contentType?: string
 }
 
-/** What one provider's webhooks look like. Absent members are those of any other source. */
+/** The form of a provider's webhooks. Absent members have the defaults of a source. */
 export interface Preset {
   config: PresetConfig
   /** Members that only the user knows, besides `secret`. */
