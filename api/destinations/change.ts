@@ -14,7 +14,7 @@ import {
   sealDestinationSecrets,
   type DestinationSecrets,
 } from '../../core/secrets/destination-secrets.ts'
-import { WAITING_DUE } from '../../core/stream/subjects.ts'
+import { WAITING_DUE } from '../../core/stream/notice-subjects.ts'
 import type { Deps } from '../deps.ts'
 import { badRequest } from '../http/failure.ts'
 import type { AuthInput, DestinationChanges } from './shape.ts'

@@ -9,6 +9,7 @@ import {
   type ReplayableEvent,
   type ReplayDelivery,
 } from '../db/events/replays.ts'
+import { partitionOf } from '../delivery/partition-of.ts'
 import { RetryPolicy } from '../delivery/retry.ts'
 import { newId, timeOfId } from '../ids.ts'
 import { giveWay } from '../loop/turn.ts'
@@ -16,7 +17,6 @@ import { compileFilter, matchFilters, storedFilter, type CompiledFilter } from '
 import { matchableOf, storedRequest } from '../match/matchable.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
 import { hardCapOf, type Standing } from '../plans/standing.ts'
-import { partitionOf } from '../stream/subjects.ts'
 
 /** Why an event is not sent again. (spec: Event status, rules 1 and 2; Retention; Delivery quota) */
 export type ReplayRefusal = 'rejected' | 'duplicate' | 'past_retention' | 'quota_exceeded'

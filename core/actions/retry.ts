@@ -3,8 +3,8 @@ import { findDestinations } from '../db/configuration/destinations.ts'
 import type { Db } from '../db/db.ts'
 import type { LockedDelivery } from '../db/deliveries/delivery-locks.ts'
 import { makeRetries, type RetryOptions } from '../db/deliveries/retries.ts'
+import { partitionOf } from '../delivery/partition-of.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
-import { partitionOf } from '../stream/subjects.ts'
 
 /** Why a delivery is not attempted again. */
 export type RetryRefusal =

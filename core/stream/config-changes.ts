@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { askProcesses, type AskDeps } from './ask-processes.ts'
 import type { NatsConnection } from './nats.ts'
-import { CONFIG_CHANGED } from './subjects.ts'
+import { CONFIG_CHANGED } from './notice-subjects.ts'
 
 const ConfigChange = z.object({
   kind: z.enum(['organisation', 'source', 'destination']),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { isConnected, type NatsConnection } from './nats.ts'
-import { CONNECTOR_ONLINE, CONNECTORS_CHANGED, GATEWAY_LIVES } from './subjects.ts'
+import { CONNECTOR_ONLINE, CONNECTORS_CHANGED, GATEWAY_LIVES } from './notice-subjects.ts'
 
 /*
  * Notices between programs about connectors. A notice may be lost, so each receiver also reads the database a little

@@ -2,7 +2,7 @@ import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream'
 
 import { LEASE_MS, PARTITIONS } from '../limits.ts'
 import { ACKS_PENDING_MAX } from './delivery-stream.ts'
-import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from './subjects.ts'
+import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from './stream-subjects.ts'
 
 /** A partition whose oldest message that no worker has seen is older than its lease. */
 export interface Line {

@@ -2,7 +2,7 @@ import type { Msg, Subscription } from '@nats-io/transport-node'
 
 import { PULL_BYTES_MAX } from '../limits.ts'
 import { connectedMs, isConnected, type NatsConnection } from './nats.ts'
-import { deliveryConsumer, DELIVERY_STREAM } from './subjects.ts'
+import { deliveryConsumer, DELIVERY_STREAM } from './stream-subjects.ts'
 
 /** How long a request for messages stands. Without an answer by then the consumer is looked after. */
 const EXPIRES_MS = 6_000

@@ -16,7 +16,7 @@ import {
   DELIVERY_STREAM,
   DELIVERY_SUBJECTS,
   deliverySubject,
-} from './subjects.ts'
+} from './stream-subjects.ts'
 
 /** The sweeper takes deliveries that the stream refuses beyond this. (architecture: Delivery) */
 const STREAM_BYTES_MAX = 2 * 1024 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { isConnected, type NatsConnection } from './nats.ts'
-import { eventsStoredSubject } from './subjects.ts'
+import { eventsStoredSubject } from './notice-subjects.ts'
 
 /** At most one notice of a project in this time. */
 const QUIET_MS = 100

@@ -1,7 +1,7 @@
 import type { Logger } from '../log.ts'
 import { askProcesses, type AskDeps } from './ask-processes.ts'
 import type { NatsConnection } from './nats.ts'
-import { SECRET_USAGE_WANTED } from './subjects.ts'
+import { SECRET_USAGE_WANTED } from './notice-subjects.ts'
 
 /** (decisions: Rotation, keys, roles) */
 const FLUSH_WAIT_MS = 500

@@ -9,7 +9,7 @@ import {
 } from '@nats-io/jetstream'
 
 import type { NatsConnection } from './nats.ts'
-import { SPOOL_EVENTS, SPOOL_REFUSED, SPOOL_STREAM, SPOOL_SUBJECTS } from './subjects.ts'
+import { SPOOL_EVENTS, SPOOL_REFUSED, SPOOL_STREAM, SPOOL_SUBJECTS } from './stream-subjects.ts'
 
 /** How long a key that was spooled is remembered. Each costs the server some 100 bytes meanwhile. */
 const DUPLICATE_WINDOW_MS = 3_600_000

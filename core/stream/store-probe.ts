@@ -2,7 +2,7 @@ import { jetstream, JetStreamApiError, jetstreamManager } from '@nats-io/jetstre
 import { RequestError } from '@nats-io/transport-node'
 
 import type { NatsConnection } from './nats.ts'
-import { DELIVERY_PROBE, DELIVERY_STREAM } from './subjects.ts'
+import { DELIVERY_PROBE, DELIVERY_STREAM } from './stream-subjects.ts'
 
 const ANSWER_MS = 3_000
 

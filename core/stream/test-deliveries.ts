@@ -2,7 +2,7 @@ import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 import { z } from 'zod'
 
 import { isConnected, type NatsConnection } from './nats.ts'
-import { TEST_DELIVERY } from './subjects.ts'
+import { TEST_DELIVERY } from './notice-subjects.ts'
 
 const TestDelivery = z.object({
   destinationId: z.string(),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { liveProcesses } from '../db/processes/processes.ts'
 import { gatherAnswers, type AskDeps } from './ask-processes.ts'
 import { isConnected, type NatsConnection } from './nats.ts'
-import { WITHDRAW } from './subjects.ts'
+import { WITHDRAW } from './notice-subjects.ts'
 
 const Withdrawal = z.object({
   /** Deliveries about to be cancelled, with the lease under which a worker may have them. */

@@ -4,13 +4,13 @@ import { nextDeliveries } from '../../core/actions/selection.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/db.ts'
 import { readHeld } from '../../core/db/deliveries/held-deliveries.ts'
-import type { LeftOver } from '../../core/db/operations/operation-table.ts'
 import {
   advanceOperation,
   postponeOperation,
   takeRunning,
   type Operation,
 } from '../../core/db/operations/operations.ts'
+import type { LeftOver } from '../../core/db/operations/tables.ts'
 import { OPERATION_CHUNK } from '../../core/limits.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
 import { countsOf } from './reasons.ts'

@@ -12,13 +12,13 @@ import {
   writeWatermark,
   type OpenDelivery,
 } from '../../core/db/deliveries/sweep.ts'
+import { partitionOf } from '../../core/delivery/partition-of.ts'
 import { firstIdAt, timeOfId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
 import { findLines, type Line } from '../../core/stream/delivery-backlog.ts'
 import { deleteDeliveryConsumer } from '../../core/stream/delivery-stream.ts'
 import type { NatsConnection } from '../../core/stream/nats.ts'
-import { partitionOf } from '../../core/stream/subjects.ts'
 import { wakeWorkers } from '../../core/stream/wake-workers.ts'
 import { Lines } from './lines.ts'
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import { unsent, type AttemptResponse, type Transport } from '../../core/delivery/transport.ts'
 import { checkUrl, type IsAllowed } from '../../core/egress/connect.ts'
 import { RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
-import type { ClientCredentials } from './destinations.ts'
+import type { ClientCredentials } from './destination.ts'
 
 /** `expires_in` is optional and often wrong: null, 0 or a text says no more than its absence. */
 const TokenAnswer = z.object({

@@ -6,7 +6,7 @@ import { unsent, type AttemptResponse, type Transport } from '../../core/deliver
 import { encodeId, newId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import type { ClientCredentials, Destination } from './destinations.ts'
+import type { ClientCredentials, Destination } from './destination.ts'
 import type { Reach } from './reach.ts'
 
 export interface AttemptDeps {

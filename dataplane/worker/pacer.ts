@@ -1,12 +1,5 @@
 import { takeBoth, type Pace, type PacedScope } from '../../core/pacing/gcra.ts'
-
-/** The two scopes that a delivery is paced by; undefined where there is no limit. (spec: Limits) */
-export interface Paced {
-  id: string
-  organisationId: string
-  pace: Pace | undefined
-  organisationPace: Pace | undefined
-}
+import type { Paced } from './destination.ts'
 
 /** How many may go within a time, and when the next one may. */
 export interface Capacity {

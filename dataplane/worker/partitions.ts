@@ -14,7 +14,7 @@ import {
 import { holdLease } from '../../core/db/processes/leases.ts'
 import type { Logger } from '../../core/log.ts'
 import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
-import { PARTITIONS_FREE } from '../../core/stream/subjects.ts'
+import { PARTITIONS_FREE } from '../../core/stream/notice-subjects.ts'
 import type { Holdings } from './holdings.ts'
 import type { WorkerMetrics } from './metrics.ts'
 import { shareOf } from './shares.ts'

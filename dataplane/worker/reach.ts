@@ -1,5 +1,5 @@
 import type { Transport } from '../../core/delivery/transport.ts'
-import type { Destination } from './destinations.ts'
+import type { Destination } from './destination.ts'
 
 /** The transport to a destination; undefined when none may reach it. */
 export type Reach = (destination: Destination) => Transport | undefined

@@ -1,6 +1,6 @@
 import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
 import { ByteBudget } from './byte-budget.ts'
-import type { Destination } from './destinations.ts'
+import type { Destination } from './destination.ts'
 import type { Work } from './work.ts'
 
 /** For tests: a delivery as it comes from the stream, small and with nothing to answer. */

@@ -13,7 +13,7 @@ import {
   type TestOutcome,
 } from '../../core/stream/test-deliveries.ts'
 import { within } from '../../core/within.ts'
-import { readDestination, type CompileDeps } from './destinations.ts'
+import { readDestination, type CompileDeps } from './destination.ts'
 import { makeAttempt, type Outcome, type AttemptDeps } from './make-attempt.ts'
 
 export interface TesterDeps extends AttemptDeps, CompileDeps {

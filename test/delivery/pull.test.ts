@@ -16,7 +16,7 @@ import {
   DELIVERY_STREAM,
   DELIVERY_SUBJECTS,
   deliverySubject,
-} from '../../core/stream/subjects.ts'
+} from '../../core/stream/stream-subjects.ts'
 import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
 import { Consumption, type ConsumeDeps } from '../../dataplane/worker/consume.ts'
 import { Hands } from '../../dataplane/worker/hands.ts'

@@ -8,7 +8,11 @@ import { firstIdAt } from '../../core/ids.ts'
 import { PARTITIONS } from '../../core/limits.ts'
 import { unpackDeliveries } from '../../core/stream/delivery-message.ts'
 import { ACKS_PENDING_MAX } from '../../core/stream/delivery-stream.ts'
-import { deliveryConsumer, DELIVERY_STREAM, deliverySubject } from '../../core/stream/subjects.ts'
+import {
+  deliveryConsumer,
+  DELIVERY_STREAM,
+  deliverySubject,
+} from '../../core/stream/stream-subjects.ts'
 import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
 import { says, type Arrival } from '../endpoint.ts'
 import { homeOf } from '../partitions.ts'

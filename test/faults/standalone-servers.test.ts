@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 
 import { ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
 import { openNats } from '../../core/stream/nats.ts'
-import { DELIVERY_STREAM } from '../../core/stream/subjects.ts'
+import { DELIVERY_STREAM } from '../../core/stream/stream-subjects.ts'
 import { keepServer } from '../../standalone/keep-server.ts'
 import { works } from '../../standalone/nats-works.ts'
 import { isAlive, waitFor } from '../../standalone/os-process.ts'

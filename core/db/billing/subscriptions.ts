@@ -6,7 +6,7 @@ import type { PlanRows } from '../../plans/standing.ts'
 import type { Subscription } from '../../plans/subscription.ts'
 import { lockOrganisation } from '../configuration/organisations.ts'
 import type { Db } from '../db.ts'
-import type { SubscriptionTable } from './billing-tables.ts'
+import type { SubscriptionTable } from './tables.ts'
 
 const Plan = z.enum(PLAN_NAMES)
 const Status = z.enum(['active', 'cancelled'])

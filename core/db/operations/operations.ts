@@ -3,7 +3,7 @@ import { sql, type Selectable } from 'kysely'
 import { OPERATION_KINDS, type OperationKind } from '../../actions/operation.ts'
 import type { Db } from '../db.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
-import type { LeftOver, OperationTable } from './operation-table.ts'
+import type { LeftOver, OperationTable } from './tables.ts'
 
 export interface Operation {
   id: string

@@ -9,7 +9,7 @@ import {
   type IngestState,
 } from '../../../core/pacing/ingest-limit.ts'
 import { isConnected, type NatsConnection } from '../../../core/stream/nats.ts'
-import { INGEST_COUNTS } from '../../../core/stream/subjects.ts'
+import { INGEST_COUNTS } from '../../../core/stream/notice-subjects.ts'
 
 /** How often ingest processes tell each other what they took: 1 % of the time over which a limit must hold. */
 const EXCHANGE_MS = 100

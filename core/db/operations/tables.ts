@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
-type Time = ColumnType<Date, Date | string, Date | string>
+import type { Time } from '../columns.ts'
 
 /** A delivery that could not be cancelled yet, and how often that was tried. */
 export interface LeftOver {

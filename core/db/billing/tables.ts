@@ -1,6 +1,6 @@
-import type { ColumnType, JSONColumnType } from 'kysely'
+import type { Generated, JSONColumnType } from 'kysely'
 
-type Time = ColumnType<Date, Date | string, Date | string>
+import type { Time } from '../columns.ts'
 
 export interface SubscriptionTable {
   organisation_id: string
@@ -26,4 +26,20 @@ export interface LedgerTable {
   overage: number | null
   details: JSONColumnType<Record<string, unknown>>
   at: Time
+}
+
+export interface UsageTable {
+  organisation_id: string
+  window_started_at: Time
+  deliveries: number
+  ends_at: Time | null
+  plan: string | null
+  ledgered: Generated<number>
+  closed_at: Time | null
+}
+
+export interface UsageDeltaTable {
+  organisation_id: string
+  at: Time
+  deliveries: number
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import { bytesOfUuid } from '../ids.ts'
-import { partitionOf } from './subjects.ts'
+import { partitionOf } from './partition-of.ts'
 
 const PARTITIONS = 64
 const SPREAD = 8

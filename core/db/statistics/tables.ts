@@ -1,6 +1,4 @@
-import type { ColumnType } from 'kysely'
-
-type Time = ColumnType<Date, Date | string, Date | string>
+import type { Time } from '../columns.ts'
 
 /** The tables behind the statistics, as kysely sees them. */
 export interface StatisticsTables {
