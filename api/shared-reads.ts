@@ -1,4 +1,4 @@
-import type { Db } from '../core/db/db.ts'
+import type { Db } from '../core/db/connection/db.ts'
 import { READS_PER_ORGANISATION, READS_WAITING_MAX } from '../core/limits.ts'
 import { Turns } from '../core/pacing/turns.ts'
 import { TooManyRequests } from './auth/rate-limit.ts'

@@ -31,9 +31,9 @@ import {
 } from '../core/db/configuration/sources.ts'
 import { refuseField } from '../core/errors.ts'
 import { newId } from '../core/ids.ts'
+import { announceChanges } from '../core/notices/config-changes.ts'
 import { openDestinationSecrets } from '../core/secrets/destination-secrets.ts'
 import { openSourceSecrets } from '../core/secrets/source-secrets.ts'
-import { announceChanges } from '../core/stream/config-changes.ts'
 import { checkEnds, shownChanges as shownConnection } from './connections/routes.ts'
 import { Connection, ConnectionUpsert, viewConnection } from './connections/shape.ts'
 import {

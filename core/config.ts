@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { CONNECTIONS_PER_SOURCE } from './limits.ts'
 import { plansFaults } from './plans/plans-file.ts'
-import { givenFor, type Environment, type Given } from './setting-files.ts'
+import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
   cidrs,
   encryptionKey,
@@ -19,7 +19,7 @@ import {
   serverUrl,
   whole,
   withoutSecrets,
-} from './setting-kinds.ts'
+} from './settings/setting-kinds.ts'
 
 /** A lease's holder is the name of the machine with the data directory and the role behind it. */
 const INSTANCE_NAME_MAX = 100

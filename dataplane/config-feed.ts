@@ -1,8 +1,8 @@
-import type { Db } from '../core/db/db.ts'
+import type { Db } from '../core/db/connection/db.ts'
 import { changeHorizon, changesSince, type ChangedRow } from '../core/db/processes/processes.ts'
 import type { Logger } from '../core/log.ts'
-import { followNotices, type ConfigChange } from '../core/stream/config-changes.ts'
-import type { NatsConnection } from '../core/stream/nats.ts'
+import type { NatsConnection } from '../core/nats.ts'
+import { followNotices, type ConfigChange } from '../core/notices/config-changes.ts'
 import { every } from './every.ts'
 
 /** A missed notice is healed within 2 s. (architecture: Ingest) */

@@ -1,4 +1,4 @@
-import type { Db } from '../core/db/db.ts'
+import type { Db } from '../core/db/connection/db.ts'
 import { holdLease, LEASE_HELD_MS, releaseLease } from '../core/db/processes/leases.ts'
 import type { Logger } from '../core/log.ts'
 import { every } from './every.ts'

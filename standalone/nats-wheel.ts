@@ -2,7 +2,7 @@ import { existsSync, globSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 
-import type { Environment } from '../core/setting-files.ts'
+import type { Environment } from '../core/settings/setting-files.ts'
 import { unpackDebian } from './debian.ts'
 import { ask, run } from './os-process.ts'
 

@@ -19,17 +19,17 @@ import { LiveStreams } from '../api/events/live/live-streams.ts'
 import { SharedReads } from '../api/shared-reads.ts'
 import type { Clock } from '../core/clock.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
-import { openDb, openPool, type Db } from '../core/db/db.ts'
+import { ensurePartitions } from '../core/db/connection/days.ts'
+import { openDb, openPool, type Db } from '../core/db/connection/db.ts'
 import { migrate } from '../core/db/migrate.ts'
-import { ensurePartitions } from '../core/db/partitions.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { decodeId, encodeId, newId, timeOfId } from '../core/ids.ts'
 import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
+import { openNats, type NatsConnection } from '../core/nats.ts'
 import { ShortLimit } from '../core/pacing/short-limit.ts'
 import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
 import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
-import { openNats, type NatsConnection } from '../core/stream/nats.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { callApi, type Answer, type CallOptions } from './call-api.ts'
 
@@ -212,7 +212,7 @@ function shiftableClock(): ShiftableClock {
 const MIGRATIONS = new URL('../core/db/migrations/', import.meta.url)
 const SCHEMA_FILES = [
   ...readdirSync(MIGRATIONS).map((name) => new URL(name, MIGRATIONS)),
-  new URL('../core/db/partitions.ts', import.meta.url),
+  new URL('../core/db/connection/days.ts', import.meta.url),
 ]
 
 /** Test processes that need the template at once make it once. */

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto'
 
 import { z } from 'zod'
 
-import { writeAudit } from '../../core/db/audit.ts'
 import {
   findInvitation,
   insertInvitation,
@@ -11,7 +10,8 @@ import {
   type Invitation,
 } from '../../core/db/configuration/invitations.ts'
 import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { writeAudit } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { entitlementsOf } from '../../core/plans/plans.ts'

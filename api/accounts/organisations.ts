@@ -1,6 +1,5 @@
 import { administerPlan } from '../../core/billing/change-plan.ts'
 import { timestamp, type Clock } from '../../core/clock.ts'
-import { writeAudit } from '../../core/db/audit.ts'
 import type { Ledger } from '../../core/db/billing/ledger.ts'
 import {
   findApiKey,
@@ -16,8 +15,9 @@ import {
   type Organisation,
 } from '../../core/db/configuration/organisations.ts'
 import { findProject, insertProject } from '../../core/db/configuration/projects.ts'
-import type { Db } from '../../core/db/db.ts'
-import { ensurePartitions } from '../../core/db/partitions.ts'
+import { ensurePartitions } from '../../core/db/connection/days.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { writeAudit } from '../../core/db/requests/audit.ts'
 import { refuse, refuseField } from '../../core/errors.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { makeApiKey } from '../../core/keys/api-key.ts'

@@ -1,6 +1,6 @@
 import { timestamp, type Clock } from '../../core/clock.ts'
 import { useApiKey, type KeyUse } from '../../core/db/configuration/api-keys.ts'
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import { refuse } from '../../core/errors.ts'
 import { decodeId, encodeId } from '../../core/ids.ts'
 import { parseApiKey } from '../../core/keys/api-key.ts'

@@ -1,8 +1,8 @@
 import { changeSubscription } from '../../core/billing/change-plan.ts'
-import { ensurePartitions } from '../../core/db/partitions.ts'
+import { ensurePartitions } from '../../core/db/connection/days.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import { standingAt, type Standing } from '../../core/plans/standing.ts'
 import type { Transition } from '../../core/plans/subscription.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
 import type { Principal } from '../auth/principal.ts'
 import type { Deps } from '../deps.ts'
 

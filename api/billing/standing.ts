@@ -1,5 +1,5 @@
 import { findStanding } from '../../core/billing/find-standing.ts'
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import type { Entitlements } from '../../core/plans/plans.ts'
 import type { Standing } from '../../core/plans/standing.ts'
 import type { Deps } from '../deps.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Attempt as Row } from '../../core/db/deliveries/attempts.ts'
+import type { Attempt as Row } from '../../core/db/deliveries/read/attempts.ts'
 import { encodeId } from '../../core/ids.ts'
 import { decodeText } from '../../core/request/text.ts'
 import { Id, Timestamp } from '../http/fields.ts'

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 
 import { sourceNames } from '../../core/db/configuration/sources.ts'
-import { attemptsOf, type Attempt as Row } from '../../core/db/deliveries/attempts.ts'
-import type { Delivery } from '../../core/db/deliveries/deliveries.ts'
+import { attemptsOf, type Attempt as Row } from '../../core/db/deliveries/read/attempts.ts'
+import type { Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import { eventHeads } from '../../core/db/events/events.ts'
-import { deliveryHeaders, MASKED_VALUE } from '../../core/delivery/headers.ts'
+import { deliveryHeaders, MASKED_VALUE } from '../../core/delivery/delivery-headers.ts'
 import { encodeId } from '../../core/ids.ts'
 import { decodeText } from '../../core/request/text.ts'
 import type { Deps } from '../deps.ts'

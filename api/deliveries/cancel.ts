@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { cancelHeldDeliveries } from '../../core/actions/cancel-held.ts'
-import { findDelivery, type Delivery } from '../../core/db/deliveries/deliveries.ts'
+import { findDelivery, type Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { refuse } from '../../core/errors.ts'
 import type { Principal } from '../auth/principal.ts'

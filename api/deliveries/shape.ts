@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Delivery as Row } from '../../core/db/deliveries/deliveries.ts'
+import type { Delivery as Row } from '../../core/db/deliveries/read/deliveries.ts'
 import { ATTEMPT_ERROR_CODES } from '../../core/delivery/attempt-error.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { Id, Timestamp } from '../http/fields.ts'

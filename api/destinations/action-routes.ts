@@ -8,7 +8,7 @@ import {
   OVERLAP_SECONDS_MAX,
   TEST_BODY_BYTES_MAX,
 } from '../../core/limits.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import { Attempt } from '../deliveries/attempt-shape.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Id, Timestamp } from '../http/fields.ts'

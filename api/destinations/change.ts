@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { updateDestination, type Destination } from '../../core/db/configuration/destinations.ts'
-import type { Db } from '../../core/db/db.ts'
-import { endBusyWindow } from '../../core/db/deliveries/busy-windows.ts'
-import { MASKED_VALUE } from '../../core/delivery/headers.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { endBusyWindow } from '../../core/db/deliveries/work/busy-windows.ts'
+import { MASKED_VALUE } from '../../core/delivery/delivery-headers.ts'
 import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
 import { newSigningSecret } from '../../core/delivery/signature.ts'
 import { checkUrl } from '../../core/egress/connect.ts'
 import { refuseField, type FieldFault } from '../../core/errors.ts'
 import { DELIVERY_TIMEOUT_MS_DEFAULT } from '../../core/limits.ts'
+import { WAITING_DUE } from '../../core/notices/notice-subjects.ts'
 import {
   openDestinationSecrets,
   sealDestinationSecrets,
   type DestinationSecrets,
 } from '../../core/secrets/destination-secrets.ts'
-import { WAITING_DUE } from '../../core/stream/notice-subjects.ts'
 import type { Deps } from '../deps.ts'
 import { badRequest } from '../http/failure.ts'
 import type { AuthInput, DestinationChanges } from './shape.ts'

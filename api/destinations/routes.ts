@@ -9,10 +9,10 @@ import {
   listDestinations,
   type Destination as Row,
 } from '../../core/db/configuration/destinations.ts'
-import { doomedDestination, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
+import { doomedDestination, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import { demand } from '../auth/principal.ts'
 import { Toggle } from '../connections/shape.ts'
 import { refuseMissing } from '../http/failure.ts'

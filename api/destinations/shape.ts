@@ -2,7 +2,11 @@ import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import type { Destination as Row } from '../../core/db/configuration/destinations.ts'
-import { headerFault, headerValueFault, MASKED_VALUE } from '../../core/delivery/headers.ts'
+import {
+  headerFault,
+  headerValueFault,
+  MASKED_VALUE,
+} from '../../core/delivery/delivery-headers.ts'
 import { RetryPolicyInput } from '../../core/delivery/retry.ts'
 import { encodeId } from '../../core/ids.ts'
 import {

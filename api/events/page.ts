@@ -7,7 +7,7 @@ import {
   type EventSummary,
   type EventPage as ListPage,
 } from '../../core/db/events/events.ts'
-import { settledBelow } from '../../core/db/horizon.ts'
+import { settledBelow } from '../../core/db/events/horizon.ts'
 import { cut, type Stretch } from '../../core/db/lists/strands.ts'
 import { firstIdAt, timeOfId } from '../../core/ids.ts'
 import { PAGE_READ_ROWS } from '../../core/limits.ts'

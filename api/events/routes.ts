@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { deliveriesOfEvent } from '../../core/db/deliveries/deliveries.ts'
+import { deliveriesOfEvent } from '../../core/db/deliveries/read/deliveries.ts'
 import { findEvent, hasAnyEvent } from '../../core/db/events/events.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'

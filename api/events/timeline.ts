@@ -4,10 +4,13 @@ import { timestamp } from '../../core/clock.ts'
 import { connectionNames } from '../../core/db/configuration/connections.ts'
 import { findDestinations, type Destination } from '../../core/db/configuration/destinations.ts'
 import { findSource } from '../../core/db/configuration/sources.ts'
-import type { Attempt as AttemptRow } from '../../core/db/deliveries/attempts.ts'
-import { findBusyWindows, type BusyWindow } from '../../core/db/deliveries/busy-windows.ts'
-import { deliveriesOfEvent, type Delivery as Row } from '../../core/db/deliveries/deliveries.ts'
-import { countUnderWay } from '../../core/db/deliveries/under-way.ts'
+import type { Attempt as AttemptRow } from '../../core/db/deliveries/read/attempts.ts'
+import {
+  deliveriesOfEvent,
+  type Delivery as Row,
+} from '../../core/db/deliveries/read/deliveries.ts'
+import { countUnderWay } from '../../core/db/deliveries/read/under-way.ts'
+import { findBusyWindows, type BusyWindow } from '../../core/db/deliveries/work/busy-windows.ts'
 import type { Event } from '../../core/db/events/events.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'

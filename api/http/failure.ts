@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
-import { isDatabaseAway } from '../../core/db/failures.ts'
+import { isDatabaseAway } from '../../core/db/connection/failures.ts'
 import { Refusal, refuse, STATUS, type FieldFault } from '../../core/errors.ts'
 import { encodeId, type Prefix } from '../../core/ids.ts'
 import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../../core/limits.ts'

@@ -9,7 +9,7 @@ import {
   keepAnswer,
   releaseAnswer,
   type Claim,
-} from '../../core/db/idempotent-answers.ts'
+} from '../../core/db/requests/idempotent-answers.ts'
 import { refuse, refuseField } from '../../core/errors.ts'
 import {
   IDEMPOTENCY_KEY_LENGTH_MAX,

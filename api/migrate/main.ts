@@ -1,6 +1,6 @@
 import { openClock } from '../../core/clock.ts'
 import { readMigrateConfig } from '../../core/config.ts'
-import { openDb, openPool } from '../../core/db/db.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { checkDatabase } from '../../core/db/usable.ts'
 import { openLog } from '../../core/log.ts'

@@ -1,6 +1,6 @@
 import { encodeId, type Prefix } from '../../core/ids.ts'
-import { VerifierConfig } from '../../core/verify/config.ts'
-import { expandPreset } from '../../core/verify/presets.ts'
+import { VerifierConfig } from '../../core/verify/config/verifier-config.ts'
+import { expandPreset } from '../../core/verify/presets/presets.ts'
 import type { Json } from './json.ts'
 
 export const MOMENT = '2026-11-20T09:00:00.000Z'

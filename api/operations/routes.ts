@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
+import { countSelected } from '../../core/actions/selection.ts'
 import {
   OPERATION_KINDS,
   OPERATION_NEEDS,
   OPERATION_STATUSES,
   type OperationKind,
-} from '../../core/actions/operation.ts'
-import { countSelected } from '../../core/actions/selection.ts'
+} from '../../core/db/operations/operation-kinds.ts'
 import {
   cancelOperation,
   countRunning,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
+import { timestamp } from '../../core/clock.ts'
 import {
   DeliverySelection,
   EventSelection,
   OPERATION_KINDS,
   OPERATION_STATUSES,
   type Selected,
-} from '../../core/actions/operation.ts'
-import { timestamp } from '../../core/clock.ts'
+} from '../../core/db/operations/operation-kinds.ts'
 import type { Operation as Row } from '../../core/db/operations/operations.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'

@@ -11,11 +11,11 @@ import {
   sealSourceSecrets,
   type SourceSecrets,
 } from '../../core/secrets/source-secrets.ts'
-import { VerifierConfig } from '../../core/verify/config.ts'
-import { sameBytes, sha256 } from '../../core/verify/encoding.ts'
+import { splitSecrets, type VerifierSecrets } from '../../core/verify/config/secrets.ts'
+import { VerifierConfig } from '../../core/verify/config/verifier-config.ts'
 import { faultsOf } from '../../core/verify/faults.ts'
-import { presetOf } from '../../core/verify/presets.ts'
-import { splitSecrets, type VerifierSecrets } from '../../core/verify/secrets.ts'
+import { presetOf } from '../../core/verify/presets/presets.ts'
+import { sameBytes, sha256 } from '../../core/verify/request/encoding.ts'
 import { badRequest } from '../http/failure.ts'
 import { textTypeFault } from './media-type.ts'
 import type { SourceChanges } from './shape.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { REJECTION_REASONS } from '../../core/verify/request.ts'
+import { REJECTION_REASONS } from '../../core/verify/request/signed-request.ts'
 
 export const RejectionReason = z
   .enum(REJECTION_REASONS)

@@ -3,9 +3,9 @@ import { refuse, refuseField } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { openSourceSecrets, sealSourceSecrets } from '../../core/secrets/source-secrets.ts'
-import { acceptsSecret, VerifierConfig } from '../../core/verify/config.ts'
+import { newSecret } from '../../core/verify/config/new-secret.ts'
+import { acceptsSecret, VerifierConfig } from '../../core/verify/config/verifier-config.ts'
 import { faultsOf } from '../../core/verify/faults.ts'
-import { newSecret } from '../../core/verify/new-secret.ts'
 import { hintOf } from './change.ts'
 
 /** When the previous secret stops verifying; undefined when it does not verify any more, or there is none. */

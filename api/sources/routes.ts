@@ -9,10 +9,10 @@ import {
   SOURCE_NAME_TAKEN,
   type ActiveSource,
 } from '../../core/db/configuration/sources.ts'
-import { doomedConnection, doomRoutes } from '../../core/db/deliveries/doomed-routes.ts'
+import { doomedConnection, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import { demand } from '../auth/principal.ts'
 import { Toggle } from '../connections/shape.ts'
 import { refuseMissing } from '../http/failure.ts'

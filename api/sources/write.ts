@@ -4,8 +4,8 @@ import {
   updateSource,
   type ActiveSource,
 } from '../../core/db/configuration/sources.ts'
-import type { Db } from '../../core/db/db.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import { refuseMissing } from '../http/failure.ts'
 import type { Call } from '../http/route.ts'
 import { audit, transact, type Change } from '../writes/transact.ts'

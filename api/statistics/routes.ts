@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { COUNTED_MAX, readWaiting } from '../../core/db/deliveries/waiting-counts.ts'
+import { COUNTED_MAX, readWaiting } from '../../core/db/deliveries/read/waiting-counts.ts'
 import {
   readDeliveryCounts,
   readEventCounts,

@@ -1,5 +1,5 @@
-import { cancelStep, type DoomedRoute } from '../../core/db/deliveries/doomed-routes.ts'
-import { withdrawDeleted } from '../../core/stream/withdrawals.ts'
+import { cancelStep, type DoomedRoute } from '../../core/db/deliveries/act/doomed-routes.ts'
+import { withdrawDeleted } from '../../core/notices/withdrawals.ts'
 import type { Deps } from '../deps.ts'
 
 /** The request cancels for at most this long and leaves the rest to the housekeeper. */

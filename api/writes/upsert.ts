@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import { refuseField } from '../../core/errors.ts'
-import { sameBytes, sha256 } from '../../core/verify/encoding.ts'
+import { sameBytes, sha256 } from '../../core/verify/request/encoding.ts'
 import type { Call } from '../http/route.ts'
 import { audit, transact, type Change } from './transact.ts'
 

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { z } from 'zod'
 
 import { openLog } from '../../core/log.ts'
-import { openNats } from '../../core/stream/nats.ts'
+import { openNats } from '../../core/nats.ts'
 import { startInstallation } from '../installation.ts'
 import { openTrafficSink, runTraffic, type Sink } from '../measure.ts'
 import { PARTS, pidOf } from '../processes.ts'

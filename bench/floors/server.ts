@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import pg from 'pg'
 
-import { byteaArray, uuidArray } from '../../core/db/binary-arrays.ts'
+import { byteaArray, uuidArray } from '../../core/db/connection/binary-arrays.ts'
 import { Batcher } from '../../dataplane/batcher.ts'
 import { bareFastify } from './bare-fastify.ts'
 

@@ -3,9 +3,9 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream'
 import pg from 'pg'
 
-import { byteaArray, uuidArray } from '../../core/db/binary-arrays.ts'
+import { byteaArray, uuidArray } from '../../core/db/connection/binary-arrays.ts'
 import { openLog } from '../../core/log.ts'
-import { openNats } from '../../core/stream/nats.ts'
+import { openNats } from '../../core/nats.ts'
 import { startInstallation, type Installation } from '../installation.ts'
 import { readUsage, type Part } from '../processes.ts'
 

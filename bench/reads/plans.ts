@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, type CompiledQuery } from 'kysely'
 import { z } from 'zod'
 
-import { openPool, type Pool } from '../../core/db/db.ts'
+import { openPool, type Pool } from '../../core/db/connection/db.ts'
 import type { Tables } from '../../core/db/tables.ts'
 import { openLog } from '../../core/log.ts'
 import type { Row } from '../table.ts'

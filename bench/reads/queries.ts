@@ -1,9 +1,9 @@
-import type { Db, Pool } from '../../core/db/db.ts'
-import { attemptsOf } from '../../core/db/deliveries/attempts.ts'
-import { deliveriesOfEvent, findDelivery } from '../../core/db/deliveries/deliveries.ts'
-import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/delivery-lists.ts'
-import type { DeliveryFilter } from '../../core/db/deliveries/delivery-strands.ts'
-import { readWaiting } from '../../core/db/deliveries/waiting-counts.ts'
+import type { Db, Pool } from '../../core/db/connection/db.ts'
+import { attemptsOf } from '../../core/db/deliveries/read/attempts.ts'
+import { deliveriesOfEvent, findDelivery } from '../../core/db/deliveries/read/deliveries.ts'
+import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/read/delivery-lists.ts'
+import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-strands.ts'
+import { readWaiting } from '../../core/db/deliveries/read/waiting-counts.ts'
 import {
   findEvent,
   hasAnyEvent,

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
-import type { Db } from '../db/db.ts'
-import { cancelHeld, readHeld, type HeldDelivery } from '../db/deliveries/held-deliveries.ts'
-import type { NatsConnection } from '../stream/nats.ts'
-import { withdraw } from '../stream/withdrawals.ts'
+import type { Db } from '../db/connection/db.ts'
+import { cancelHeld, readHeld, type HeldDelivery } from '../db/deliveries/act/held-deliveries.ts'
+import type { NatsConnection } from '../nats.ts'
+import { withdraw } from '../notices/withdrawals.ts'
 
 /** Only what waits can be cancelled. (decisions: Answers of actions) */
 const CANCELLABLE: ReadonlySet<string> = new Set(['pending', 'throttled'])

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { connectionsOf } from '../db/configuration/connections.ts'
 import { findDestinations } from '../db/configuration/destinations.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import {
   countCappedUsage,
   countUsage,

@@ -1,8 +1,8 @@
 import { connectionNames } from '../db/configuration/connections.ts'
 import { findDestinations } from '../db/configuration/destinations.ts'
-import type { Db } from '../db/db.ts'
-import type { LockedDelivery } from '../db/deliveries/delivery-locks.ts'
-import { makeRetries, type RetryOptions } from '../db/deliveries/retries.ts'
+import type { Db } from '../db/connection/db.ts'
+import type { LockedDelivery } from '../db/deliveries/act/delivery-locks.ts'
+import { makeRetries, type RetryOptions } from '../db/deliveries/act/retries.ts'
 import { partitionOf } from '../delivery/partition-of.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
 

@@ -1,11 +1,13 @@
-import type { Db } from '../db/db.ts'
-import type { Delivery } from '../db/deliveries/deliveries.ts'
+import type { Db } from '../db/connection/db.ts'
+import { isTimeout } from '../db/connection/failures.ts'
+import { withStatementTimeout } from '../db/connection/statement-timeout.ts'
+import type { Delivery } from '../db/deliveries/read/deliveries.ts'
 import {
   listDeliveries,
   measureDeliveries,
   type DeliveryPage,
-} from '../db/deliveries/delivery-lists.ts'
-import type { DeliveryFilter } from '../db/deliveries/delivery-strands.ts'
+} from '../db/deliveries/read/delivery-lists.ts'
+import type { DeliveryFilter } from '../db/deliveries/read/delivery-strands.ts'
 import {
   listEvents,
   measureEvents,
@@ -13,13 +15,15 @@ import {
   type EventSummary,
 } from '../db/events/events.ts'
 import { searchEvents } from '../db/events/search.ts'
-import { isTimeout } from '../db/failures.ts'
 import { byIndexOnly } from '../db/lists/index-only.ts'
 import { cut, type Cut } from '../db/lists/strands.ts'
-import { withStatementTimeout } from '../db/statement-timeout.ts'
+import type {
+  DeliverySelection,
+  EventSelection,
+  Selected,
+} from '../db/operations/operation-kinds.ts'
 import { decodeId, firstIdAt, idAfter } from '../ids.ts'
 import { MATCHED_BUDGET_MS, MATCHED_MAX } from '../limits.ts'
-import type { DeliverySelection, EventSelection, Selected } from './operation.ts'
 
 /** Rows counted by one statement. */
 const MEASURE_ROWS = 10_000

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
-import { writeAudit } from '../db/audit.ts'
 import type { Ledger } from '../db/billing/ledger.ts'
 import { lockPlanRows, writeSubscription } from '../db/billing/subscriptions.ts'
 import { boundWindow } from '../db/billing/usage.ts'
 import { setPlan } from '../db/configuration/organisations.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
+import { writeAudit } from '../db/requests/audit.ts'
 import { refuse } from '../errors.ts'
 import {
   entitlementsOf,

@@ -1,5 +1,5 @@
 import { closeWindow, takeEndedWindows } from '../db/billing/usage.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import { entitlementsOf } from '../plans/plans.ts'
 import { overageOf } from '../plans/standing.ts'
 import type { BillingDeps } from './change-plan.ts'

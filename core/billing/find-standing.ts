@@ -1,5 +1,5 @@
 import { findPlanRows } from '../db/billing/subscriptions.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import type { Plans } from '../plans/plans.ts'
 import { standingAt, type Standing } from '../plans/standing.ts'
 

@@ -1,5 +1,5 @@
 import { listOrganisations, setPlan } from '../db/configuration/organisations.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import { entitlementsOf, retentionClassOf, type Plans } from '../plans/plans.ts'
 import { settle, type BillingDeps } from './change-plan.ts'
 

@@ -1,9 +1,9 @@
 import { Migrator } from 'kysely/migration'
 
-import type { Db } from './db.ts'
+import { ensurePartitions } from './connection/days.ts'
+import type { Db } from './connection/db.ts'
 import { buildLateIndexes } from './lists/late-indexes.ts'
 import { MIGRATIONS } from './migrations/index.ts'
-import { ensurePartitions } from './partitions.ts'
 
 /**
  * Brings the schema up to date and makes the partitions of the coming days. Returns the migrations that ran.

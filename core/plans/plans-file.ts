@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { z } from 'zod'
 
-import { whyUnusable } from '../setting-files.ts'
+import { whyUnusable } from '../settings/setting-files.ts'
 import { BUILT_IN_PLANS } from './built-in-plans.ts'
 import { EntitlementOverrides, PLAN_NAMES, Plans } from './plans.ts'
 

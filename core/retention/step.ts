@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Clock } from '../clock.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import type { PurgedStep } from '../db/retention/purge.ts'
 import { firstIdAt } from '../ids.ts'
 import type { Plans } from '../plans/plans.ts'

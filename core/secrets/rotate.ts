@@ -1,5 +1,5 @@
 import { resealSecrets, SEALED_TABLES, type SealedRow } from '../db/configuration/sealed-secrets.ts'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import { firstIdAt } from '../ids.ts'
 import { headerOf, PLACED_HEADER, seal, unseal, type Keyring } from './sealed.ts'
 import { placeOfSecrets } from './secrets-place.ts'

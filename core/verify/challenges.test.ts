@@ -3,8 +3,8 @@ import { createHash, createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 
 import { handshakeBefore } from './handshake.ts'
-import { VerifierInput } from './presets.ts'
-import type { SignedRequest, Verdict } from './request.ts'
+import { VerifierInput } from './presets/presets.ts'
+import type { SignedRequest, Verdict } from './request/signed-request.ts'
 import { compileVerifier, verify } from './verify.ts'
 
 const current = 'the-secret'

@@ -1,7 +1,7 @@
-import type { VerifierConfig } from './config.ts'
-import { presetOf } from './presets.ts'
-import type { SignedRequest } from './request.ts'
-import { plainFormOf, viewOf } from './view.ts'
+import type { VerifierConfig } from './config/verifier-config.ts'
+import { presetOf } from './presets/presets.ts'
+import type { SignedRequest } from './request/signed-request.ts'
+import { plainFormOf, viewOf } from './request/view.ts'
 
 /** X and Braintree have a text that anybody may choose signed with the key of the bodies: only of these forms. */
 export const CRC_TOKEN = /^[A-Za-z0-9_-]{1,128}$/

@@ -5,13 +5,13 @@ import { z } from 'zod'
 
 import { compileSelector, dedupeKey, readKey, readSelector } from '../match/selector.ts'
 import { Parsed } from '../request/parsed.ts'
-import { readCertificate } from './asymmetric.ts'
+import { splitSecrets } from './config/secrets.ts'
 import { faultsOf } from './faults.ts'
-import { readJwk } from './jwt.ts'
-import { PRESETS, VerifierInput } from './presets.ts'
 import type { Preset } from './presets/preset.ts'
-import type { KeyAnswer, KeyRequest, SignedRequest } from './request.ts'
-import { splitSecrets } from './secrets.ts'
+import { PRESETS, VerifierInput } from './presets/presets.ts'
+import { readCertificate } from './request/asymmetric.ts'
+import type { KeyAnswer, KeyRequest, SignedRequest } from './request/signed-request.ts'
+import { readJwk } from './schemes/jwt.ts'
 import { compileVerifier, verify } from './verify.ts'
 
 const Request = z.object({

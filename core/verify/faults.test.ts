@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto'
 
 import { expect, test } from 'vitest'
 
+import { splitSecrets } from './config/secrets.ts'
 import { faultsOf } from './faults.ts'
-import { listPresets, VerifierInput } from './presets.ts'
-import { splitSecrets } from './secrets.ts'
+import { listPresets, VerifierInput } from './presets/presets.ts'
 
 function pathsOf(input: Record<string, unknown>): string[] {
   const { config, secrets } = splitSecrets(VerifierInput.parse(input))

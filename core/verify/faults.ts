@@ -1,9 +1,9 @@
-import type { MemberConfig, SignedConfig, VerifierConfig } from './config.ts'
-import { handsOverSecret, presetOf } from './presets.ts'
-import type { ConfigFault, MemberPath } from './request.ts'
-import type { SecretSlots } from './secrets.ts'
+import type { SecretSlots } from './config/secrets.ts'
+import type { MemberConfig, SignedConfig, VerifierConfig } from './config/verifier-config.ts'
+import { handsOverSecret, presetOf } from './presets/presets.ts'
+import type { ConfigFault, MemberPath } from './request/signed-request.ts'
+import { jsonPath } from './request/view.ts'
 import { compileVerifier } from './verify.ts'
-import { jsonPath } from './view.ts'
 
 /** A member with which a verifier could never accept a request. */
 export interface MemberFault {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import type { VerifierConfig } from './config.ts'
+import type { VerifierConfig } from './config/verifier-config.ts'
 import { handshakeAfter, handshakeBefore, handshakeKind } from './handshake.ts'
-import { listPresets, VerifierInput } from './presets.ts'
-import type { KeyAnswer, SignedRequest } from './request.ts'
-import { REJECTION_REASONS } from './request.ts'
+import { listPresets, VerifierInput } from './presets/presets.ts'
+import type { KeyAnswer, SignedRequest } from './request/signed-request.ts'
+import { REJECTION_REASONS } from './request/signed-request.ts'
 import { type CompiledVerifier, compileVerifier, verify } from './verify.ts'
 
 const NOW_MS = 1_760_000_000_000

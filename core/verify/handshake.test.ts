@@ -2,15 +2,15 @@ import { createHash, createHmac } from 'node:crypto'
 
 import { describe, expect, test } from 'vitest'
 
+import { splitSecrets } from './config/secrets.ts'
 import {
   type HandshakeSecrets,
   handshakeAfter,
   handshakeBefore,
   handshakeKind,
 } from './handshake.ts'
-import { VerifierInput } from './presets.ts'
-import type { SignedRequest } from './request.ts'
-import { splitSecrets } from './secrets.ts'
+import { VerifierInput } from './presets/presets.ts'
+import type { SignedRequest } from './request/signed-request.ts'
 
 type Change = Partial<Omit<SignedRequest, 'body'>> & { body?: string }
 

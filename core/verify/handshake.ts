@@ -1,16 +1,16 @@
 import { createHash, createHmac } from 'node:crypto'
 
 import { decodeText, toBinary } from '../request/text.ts'
-import { snsUrl } from './aws-sns.ts'
 import { BRAINTREE_CHALLENGE, CRC_TOKEN } from './challenges.ts'
-import type { VerifierConfig } from './config.ts'
-import { sameBytes, sha256 } from './encoding.ts'
-import { presetOf } from './presets.ts'
+import type { SecretSlots } from './config/secrets.ts'
+import type { VerifierConfig } from './config/verifier-config.ts'
 import type { HandshakeKind } from './presets/preset.ts'
-import type { SignedRequest, Slot } from './request.ts'
-import type { SecretSlots } from './secrets.ts'
+import { presetOf } from './presets/presets.ts'
+import { sameBytes, sha256 } from './request/encoding.ts'
+import type { SignedRequest, Slot } from './request/signed-request.ts'
+import { jsonOf, queryOf, viewOf, type View, walk } from './request/view.ts'
+import { snsUrl } from './schemes/aws-sns.ts'
 import { compileVerifier, verify } from './verify.ts'
-import { jsonOf, queryOf, viewOf, type View, walk } from './view.ts'
 
 /** The answer to a provider's challenge. An answered handshake is no event. (spec: verifiers, section 5) */
 interface HandshakeAnswer {

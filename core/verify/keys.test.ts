@@ -6,11 +6,11 @@ import { crc32 } from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
+import { splitSecrets } from './config/secrets.ts'
 import { KeysBusy, KeyStore, verifyWithKeys } from './keys.ts'
-import { VerifierInput } from './presets.ts'
-import type { SignedRequest, Verdict } from './request.ts'
-import { splitSecrets } from './secrets.ts'
-import { selfSigned } from './self-signed.ts'
+import { VerifierInput } from './presets/presets.ts'
+import type { SignedRequest, Verdict } from './request/signed-request.ts'
+import { selfSigned } from './self-signed.fixture.ts'
 import { compileVerifier } from './verify.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)

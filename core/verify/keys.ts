@@ -1,8 +1,7 @@
 import { type Dispatcher, request as httpRequest } from 'undici'
 import { z } from 'zod'
 
-import { readCertificate } from './asymmetric.ts'
-import { mayVerify, readJwk } from './jwt.ts'
+import { readCertificate } from './request/asymmetric.ts'
 import {
   type FetchedKey,
   type KeyAnswer,
@@ -10,7 +9,8 @@ import {
   rejected,
   type SignedRequest,
   type Verdict,
-} from './request.ts'
+} from './request/signed-request.ts'
+import { mayVerify, readJwk } from './schemes/jwt.ts'
 import { type CompiledVerifier, verify } from './verify.ts'
 
 /** (spec: verifiers, section 2) */

@@ -3,10 +3,10 @@ import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 
 import { type HeaderPair, joinHeaders } from '../request/headers.ts'
-import { bodyAuthenticated } from './config.ts'
-import { VerifierInput } from './presets.ts'
-import type { SignedRequest } from './request.ts'
-import { splitSecrets } from './secrets.ts'
+import { splitSecrets } from './config/secrets.ts'
+import { bodyAuthenticated } from './config/verifier-config.ts'
+import { VerifierInput } from './presets/presets.ts'
+import type { SignedRequest } from './request/signed-request.ts'
 import { compileVerifier, verify } from './verify.ts'
 
 const NOW_SECONDS = 1_760_000_000

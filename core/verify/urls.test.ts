@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { PRESETS, VerifierInput } from './presets.ts'
-import { splitSecrets } from './secrets.ts'
+import { splitSecrets } from './config/secrets.ts'
+import { PRESETS, VerifierInput } from './presets/presets.ts'
 import { compileVerifier, verify } from './verify.ts'
 
 /** Requests signed by the provider's own library, or by its documented algorithm, `madeBy` says which. */

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import type { VerifierConfig } from './config.ts'
-import { VerifierInput } from './presets.ts'
-import type { SignedRequest } from './request.ts'
-import { splitSecrets } from './secrets.ts'
+import { splitSecrets } from './config/secrets.ts'
+import type { VerifierConfig } from './config/verifier-config.ts'
+import { VerifierInput } from './presets/presets.ts'
+import type { SignedRequest } from './request/signed-request.ts'
 import { compileVerifier, verify } from './verify.ts'
 
 const Vector = z.object({

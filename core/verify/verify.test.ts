@@ -3,9 +3,14 @@ import { crc32 } from 'node:zlib'
 
 import { describe, expect, test } from 'vitest'
 
-import { VerifierInput } from './presets.ts'
-import type { KeyAnswer, KeyLookup, RejectionReason, SignedRequest } from './request.ts'
-import { splitSecrets } from './secrets.ts'
+import { splitSecrets } from './config/secrets.ts'
+import { VerifierInput } from './presets/presets.ts'
+import type {
+  KeyAnswer,
+  KeyLookup,
+  RejectionReason,
+  SignedRequest,
+} from './request/signed-request.ts'
 import { compileVerifier, verify } from './verify.ts'
 
 const NOW_SECONDS = 1_760_000_000

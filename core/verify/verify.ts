@@ -1,10 +1,6 @@
-import { compileAdyen } from './adyen.ts'
-import { compileAwsSns } from './aws-sns.ts'
 import { challengeTest } from './challenges.ts'
-import { VERIFIER_TYPES, VerifierConfig, verifiedWith } from './config.ts'
-import { compileHmac } from './hmac.ts'
-import { compileJwt } from './jwt.ts'
-import { compilePublicKey } from './public-key.ts'
+import type { SecretSlots } from './config/secrets.ts'
+import { VERIFIER_TYPES, VerifierConfig, verifiedWith } from './config/verifier-config.ts'
 import {
   type Check,
   ConfigFault,
@@ -14,12 +10,20 @@ import {
   type SignedRequest,
   VALID,
   type Verdict,
-} from './request.ts'
-import type { SecretSlots } from './secrets.ts'
-import { compileBasicAuth, compileIpAllowList, compileSharedToken } from './shared-secret.ts'
-import { compileStandardWebhooks } from './standard-webhooks.ts'
-import { compileTwilio } from './twilio.ts'
-import { memberOf } from './view.ts'
+} from './request/signed-request.ts'
+import { memberOf } from './request/view.ts'
+import { compileAdyen } from './schemes/adyen.ts'
+import { compileAwsSns } from './schemes/aws-sns.ts'
+import { compileHmac } from './schemes/hmac.ts'
+import { compileJwt } from './schemes/jwt.ts'
+import { compilePublicKey } from './schemes/public-key.ts'
+import {
+  compileBasicAuth,
+  compileIpAllowList,
+  compileSharedToken,
+} from './schemes/shared-secret.ts'
+import { compileStandardWebhooks } from './schemes/standard-webhooks.ts'
+import { compileTwilio } from './schemes/twilio.ts'
 
 /** A verifier with everything heavy done: keys imported, secrets decoded, templates parsed. */
 export interface CompiledVerifier {

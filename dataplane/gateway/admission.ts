@@ -1,5 +1,5 @@
-import { standingOfToken, type GoodReplica } from '../../core/db/connectors/standing.ts'
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { standingOfToken, type GoodReplica } from '../../core/db/connectors/connector-standing.ts'
 import { liveProcesses } from '../../core/db/processes/processes.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
 import { DIALS_PER_SECOND, GATEWAY_SESSIONS_MAX } from '../../core/limits.ts'

@@ -1,7 +1,7 @@
 import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 
 import type { Logger } from '../../core/log.ts'
-import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
+import { isConnected, type NatsConnection } from '../../core/nats.ts'
 import {
   callSubject,
   decodeCall,

@@ -4,10 +4,10 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Registry } from 'prom-client'
 
 import type { Clock } from '../../core/clock.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import type { GoodReplica } from '../../core/db/connectors/connector-standing.ts'
 import { provisionConnectors } from '../../core/db/connectors/connectors.ts'
 import { forgetSessions } from '../../core/db/connectors/live-sessions.ts'
-import type { GoodReplica } from '../../core/db/connectors/standing.ts'
-import type { Db } from '../../core/db/db.ts'
 import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
 import { newId } from '../../core/ids.ts'
 import {
@@ -17,8 +17,8 @@ import {
   TUNNEL_ORGANISATION_BODY_BYTES,
 } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import { followConnectors, noticeLife, noticeOnline } from '../../core/stream/connector-notices.ts'
-import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
+import { isConnected, type NatsConnection } from '../../core/nats.ts'
+import { followConnectors, noticeLife, noticeOnline } from '../../core/notices/connector-notices.ts'
 import type { LinkTiming } from '../../core/tunnel/link.ts'
 import { every } from '../every.ts'
 import { admit } from './admission.ts'

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { WebSocket } from 'ws'
 
+import type { Db } from '../../core/db/connection/db.ts'
 import {
   standingsOfReplicas,
   type GoodReplica,
   type Standing,
-} from '../../core/db/connectors/standing.ts'
-import type { Db } from '../../core/db/db.ts'
+} from '../../core/db/connectors/connector-standing.ts'
 import type { Logger } from '../../core/log.ts'
-import { noticeOnline } from '../../core/stream/connector-notices.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import type { NatsConnection } from '../../core/nats.ts'
+import { noticeOnline } from '../../core/notices/connector-notices.ts'
 import type { LinkEnd, LinkTiming } from '../../core/tunnel/link.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'
 import type { BodyBudget } from './body-budget.ts'

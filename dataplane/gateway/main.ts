@@ -3,14 +3,16 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
-import { openDb, openPool } from '../../core/db/db.ts'
-import { ping } from '../../core/db/ping.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
+import { ping } from '../../core/db/connection/ping.ts'
 import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { clientAddress } from '../../core/http/client-address.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
+import { connectNats } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
+import { isConnected } from '../../core/nats.ts'
 import { openOps } from '../../core/ops.ts'
 import {
   configOrEnd,
@@ -19,8 +21,6 @@ import {
   warnOfMisspelt,
   whenUsable,
 } from '../../core/start-up.ts'
-import { isConnected } from '../../core/stream/nats.ts'
-import { connectNats } from '../../core/stream/usable.ts'
 import { startGateway } from './gateway.ts'
 import { CONNECTION_REFUSAL } from './server.ts'
 

@@ -2,10 +2,10 @@ import { settle, type BillingDeps } from '../../core/billing/change-plan.ts'
 import { closeWindows } from '../../core/billing/close-windows.ts'
 import { reclassifyOrganisations } from '../../core/billing/reclassify.ts'
 import { dueSubscriptions } from '../../core/db/billing/subscriptions.ts'
-import type { Db } from '../../core/db/db.ts'
-import { ensurePartitions } from '../../core/db/partitions.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import { ensurePartitions } from '../../core/db/connection/days.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import type { NatsConnection } from '../../core/nats.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 
 export interface BillingTaskDeps extends BillingDeps {
   db: Db

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/db.ts'
-import { cancelStep, nextDoomedRoute } from '../../core/db/deliveries/doomed-routes.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { cancelStep, nextDoomedRoute } from '../../core/db/deliveries/act/doomed-routes.ts'
 
 /** Of a second, so that a long backlog of what was deleted leaves most of a core to live traffic. */
 const PASS_MS = 200

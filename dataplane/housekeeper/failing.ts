@@ -1,6 +1,5 @@
 import { timestamp, type Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/db.ts'
-import { disableFailing } from '../../core/db/deliveries/delivery-destinations.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import {
   deleteEndedRuns,
   endBusyRuns,
@@ -11,7 +10,8 @@ import {
   markTold,
   type DestinationRun,
   type Recovery,
-} from '../../core/db/deliveries/destination-failures.ts'
+} from '../../core/db/deliveries/upkeep/destination-failures.ts'
+import { disableFailing } from '../../core/db/deliveries/work/delivery-destinations.ts'
 import {
   deleteOldOperationalEvents,
   recordOperationalEvents,
@@ -21,8 +21,8 @@ import { disablesAtMs, judgeRun } from '../../core/delivery/failing.ts'
 import { encodeId } from '../../core/ids.ts'
 import { OPERATIONAL_EVENT_DAYS } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
+import type { NatsConnection } from '../../core/nats.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 
 export interface FailingDeps {
   db: Db

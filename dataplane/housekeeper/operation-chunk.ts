@@ -1,9 +1,4 @@
 import {
-  selectedOf,
-  type DeliverySelection,
-  type EventSelection,
-} from '../../core/actions/operation.ts'
-import {
   countReplays,
   deliveriesFor,
   needBodies,
@@ -12,10 +7,15 @@ import {
 } from '../../core/actions/replay.ts'
 import { retryDeliveries } from '../../core/actions/retry.ts'
 import { nextDeliveries, nextEvents } from '../../core/actions/selection.ts'
-import type { Db } from '../../core/db/db.ts'
-import { lockDeliveries } from '../../core/db/deliveries/delivery-locks.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { lockDeliveries } from '../../core/db/deliveries/act/delivery-locks.ts'
 import type { EventSummary } from '../../core/db/events/events.ts'
 import { insertReplay, readReplayable, type ReplayDelivery } from '../../core/db/events/replays.ts'
+import {
+  selectedOf,
+  type DeliverySelection,
+  type EventSelection,
+} from '../../core/db/operations/operation-kinds.ts'
 import type { Operation, Progress } from '../../core/db/operations/operations.ts'
 import { giveWay } from '../../core/loop/turn.ts'
 import type { Standing } from '../../core/plans/standing.ts'

@@ -1,6 +1,6 @@
 import { findStanding } from '../../core/billing/find-standing.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import {
   advanceOperation,
   countOutstanding,
@@ -18,8 +18,8 @@ import {
   OPERATION_WINDOW_SECONDS,
 } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
+import type { NatsConnection } from '../../core/nats.ts'
 import type { Entitlements, Plans } from '../../core/plans/plans.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
 import { cancelChunk, EndedMeanwhile } from './cancel-chunk.ts'
 import { workChunk } from './operation-chunk.ts'
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import type { Logger } from '../../core/log.ts'
 import { bindSecrets } from '../../core/secrets/rotate.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'

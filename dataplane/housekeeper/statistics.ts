@@ -1,4 +1,4 @@
-import type { Db } from '../../core/db/db.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import {
   FOLD_BATCH,
   foldDeliveries,

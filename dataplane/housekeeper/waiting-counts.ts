@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/db.ts'
-import { readWatermark } from '../../core/db/deliveries/sweep.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import {
   countWaiting,
   keepWaiting,
   type CountedWaiting,
-} from '../../core/db/deliveries/waiting-counts.ts'
+} from '../../core/db/deliveries/read/waiting-counts.ts'
+import { readWatermark } from '../../core/db/deliveries/upkeep/sweep.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 

@@ -3,9 +3,9 @@ import { Counter, type Registry } from 'prom-client'
 import type { Dispatcher } from 'undici'
 
 import type { Clock } from '../../core/clock.ts'
-import type { Db, Pool } from '../../core/db/db.ts'
+import type { Db, Pool } from '../../core/db/connection/db.ts'
+import { ping } from '../../core/db/connection/ping.ts'
 import { writeActivity, type SourceActivity } from '../../core/db/events/ingest-sources.ts'
-import { ping } from '../../core/db/ping.ts'
 import {
   forgetProcess,
   PROCESS_LIVE_MS,
@@ -14,11 +14,11 @@ import {
 } from '../../core/db/processes/processes.ts'
 import { newId } from '../../core/ids.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
+import type { NatsConnection } from '../../core/nats.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
+import { EventNotices } from '../../core/notices/event-notices.ts'
 import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
-import { EventNotices } from '../../core/stream/event-notices.ts'
-import type { NatsConnection } from '../../core/stream/nats.ts'
 import { KeyStore } from '../../core/verify/keys.ts'
 import { Batcher, type BatcherOptions } from '../batcher.ts'
 import { followConfig } from '../config-feed.ts'

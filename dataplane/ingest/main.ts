@@ -4,11 +4,12 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
 import { ingestUrlOf } from '../../core/config.ts'
-import { openDb, openPool } from '../../core/db/db.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
+import { connectNats, deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
@@ -22,7 +23,6 @@ import {
   warnOfMisspelt,
   whenUsable,
 } from '../../core/start-up.ts'
-import { connectNats, deliveryStreamOf } from '../../core/stream/usable.ts'
 import { connectionRefusal } from './http/server.ts'
 import { openIngest } from './ingest.ts'
 import { spoolSettings } from './spool/spool.ts'

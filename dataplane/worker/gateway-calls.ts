@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 
-import { isConnected, type NatsConnection } from '../../core/stream/nats.ts'
+import { isConnected, type NatsConnection } from '../../core/nats.ts'
 import {
   callSubject,
   decodeAsked,

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Clock } from '../../core/clock.ts'
-import type { Pool } from '../../core/db/db.ts'
-import { releaseClaims } from '../../core/db/deliveries/parked-lanes.ts'
-import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
+import type { Pool } from '../../core/db/connection/db.ts'
+import { releaseClaims } from '../../core/db/deliveries/work/parked-lanes.ts'
+import type { Hold } from '../../core/db/deliveries/work/partition-owners.ts'
 import { within } from '../../core/within.ts'
-import type { Consumption } from './consume.ts'
-import type { DueRows } from './due-rows.ts'
-import type { Hands } from './hands.ts'
-import type { Lanes } from './lanes.ts'
-import type { Work } from './work.ts'
+import type { Hands } from './in-flight/in-flight.ts'
+import type { Work } from './in-flight/work.ts'
+import type { Lanes } from './lanes/lanes.ts'
+import type { DueRows } from './take/due-rows.ts'
+import type { Consumption } from './take/stream-consumer.ts'
 
 /** How long attempts under way may take to end: more than the second after which one is kept by its own row. */
 export const HAND_OVER_MS = 2_500

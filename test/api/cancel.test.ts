@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import {
+  encodeDelivery,
+  encodeEvent,
+  packDeliveries,
+} from '../../core/jetstream/delivery-message.ts'
+import { deliverySubject } from '../../core/jetstream/stream-subjects.ts'
 import { LEASE_MS } from '../../core/limits.ts'
-import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/delivery-message.ts'
-import { deliverySubject } from '../../core/stream/stream-subjects.ts'
 import { hangs, says, type Endpoint, type Respond } from '../endpoint.ts'
 import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
 import { furnish, seedDelivery, seedEvent, uuid } from '../seed.ts'

@@ -7,7 +7,7 @@ import {
   doomedDestination,
   doomRoutes,
   DOOMED_STEP_ROWS,
-} from '../../core/db/deliveries/doomed-routes.ts'
+} from '../../core/db/deliveries/act/doomed-routes.ts'
 import { cancelDoomed } from '../../dataplane/housekeeper/doomed-routes.ts'
 import { eventually } from '../relay.ts'
 import { furnish, seedDelivery, uuid, type Furniture } from '../seed.ts'

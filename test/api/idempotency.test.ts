@@ -6,8 +6,8 @@ import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
 import type { Route } from '../../api/http/route.ts'
-import { openDb, openPool } from '../../core/db/db.ts'
-import { claimAnswer, deleteOldAnswers } from '../../core/db/idempotent-answers.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
+import { claimAnswer, deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
 import {
   IDEMPOTENCY_CLAIM_MS,
   IDEMPOTENCY_HOURS,

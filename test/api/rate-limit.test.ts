@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
 import { useApiKey } from '../../core/db/configuration/api-keys.ts'
-import { openDb, openPool, type Db } from '../../core/db/db.ts'
+import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { parseApiKey } from '../../core/keys/api-key.ts'
 import type { Answer } from '../call-api.ts'
 import { startWorld } from '../world.ts'

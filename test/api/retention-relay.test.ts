@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { ensurePartitions } from '../../core/db/partitions.ts'
+import { ensurePartitions } from '../../core/db/connection/days.ts'
 import { runRetention } from '../../core/retention/run.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
 

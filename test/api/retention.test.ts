@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import { ensurePartitions } from '../../core/db/partitions.ts'
+import { ensurePartitions } from '../../core/db/connection/days.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { lastRunMs } from '../../core/db/retention/runs.ts'
 import { firstIdAt } from '../../core/ids.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
-import { openDb, openPool } from '../../core/db/db.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { startWorld } from '../world.ts'
 
 // On the 1st of November 2026 New York sets its clocks back.

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { Hold } from '../../core/db/deliveries/partition-owners.ts'
-import { recordResults, type DeliveryResult } from '../../core/db/deliveries/record-results.ts'
-import { park } from '../../core/db/deliveries/waiting.ts'
+import type { Hold } from '../../core/db/deliveries/work/partition-owners.ts'
+import { recordResults, type DeliveryResult } from '../../core/db/deliveries/work/record-results.ts'
+import { park } from '../../core/db/deliveries/work/waiting.ts'
 import {
   FOLD_BATCH,
   foldDeliveries,

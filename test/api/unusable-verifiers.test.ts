@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { listPresets } from '../../core/verify/presets.ts'
+import { listPresets } from '../../core/verify/presets/presets.ts'
 import type { Answer } from '../call-api.ts'
 import { startWorld, type World } from '../world.ts'
 

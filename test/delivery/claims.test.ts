@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { openPool } from '../../core/db/db.ts'
-import { readClaimed } from '../../core/db/deliveries/claimed.ts'
-import { claimDue, claimParked, type Claimed } from '../../core/db/deliveries/claims.ts'
-import { holdPartitions, type Hold } from '../../core/db/deliveries/partition-owners.ts'
+import { openPool } from '../../core/db/connection/db.ts'
+import { claimDue, claimParked, type Claimed } from '../../core/db/deliveries/work/claims.ts'
+import { holdPartitions, type Hold } from '../../core/db/deliveries/work/partition-owners.ts'
+import { readClaimed } from '../../core/db/deliveries/work/read-claimed.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { encodeId, newId, timeOfId } from '../../core/ids.ts'
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../core/limits.ts'

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { readCommand } from '../../api/admin/commands.ts'
 import { readSettings } from '../../core/config.ts'
+import { deleteEndedRuns, listRuns } from '../../core/db/deliveries/upkeep/destination-failures.ts'
 import {
   disableDestination,
   disableFailing,
-} from '../../core/db/deliveries/delivery-destinations.ts'
-import { deleteEndedRuns, listRuns } from '../../core/db/deliveries/destination-failures.ts'
+} from '../../core/db/deliveries/work/delivery-destinations.ts'
 import { deleteOldOperationalEvents } from '../../core/db/processes/operational-events.ts'
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { findOpen, moveToWaiting } from '../../core/db/deliveries/sweep.ts'
+import { findOpen, moveToWaiting } from '../../core/db/deliveries/upkeep/sweep.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { hangs, says } from '../endpoint.ts'

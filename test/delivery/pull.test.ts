@@ -4,24 +4,31 @@ import { jetstream } from '@nats-io/jetstream'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
-import { openPool } from '../../core/db/db.ts'
+import { openPool } from '../../core/db/connection/db.ts'
 import { newId } from '../../core/ids.ts'
-import { LEASE_MS, PULL_BYTES_MAX } from '../../core/limits.ts'
-import { encodeDelivery, encodeEvent, packDeliveries } from '../../core/stream/delivery-message.ts'
-import { DeliveryPull, type StreamMessage } from '../../core/stream/delivery-pull.ts'
-import { ensureDeliveryConsumer, ensureDeliveryStream } from '../../core/stream/delivery-stream.ts'
-import { connectedMs, openNats } from '../../core/stream/nats.ts'
+import {
+  encodeDelivery,
+  encodeEvent,
+  packDeliveries,
+} from '../../core/jetstream/delivery-message.ts'
+import { DeliveryPull, type StreamMessage } from '../../core/jetstream/delivery-pull.ts'
+import {
+  ensureDeliveryConsumer,
+  ensureDeliveryStream,
+} from '../../core/jetstream/delivery-stream.ts'
 import {
   deliveryConsumer,
   DELIVERY_STREAM,
   DELIVERY_SUBJECTS,
   deliverySubject,
-} from '../../core/stream/stream-subjects.ts'
-import { ByteBudget } from '../../dataplane/worker/byte-budget.ts'
-import { Consumption, type ConsumeDeps } from '../../dataplane/worker/consume.ts'
-import { Hands } from '../../dataplane/worker/hands.ts'
-import { openResults } from '../../dataplane/worker/results.ts'
-import type { Work } from '../../dataplane/worker/work.ts'
+} from '../../core/jetstream/stream-subjects.ts'
+import { LEASE_MS, PULL_BYTES_MAX } from '../../core/limits.ts'
+import { connectedMs, openNats } from '../../core/nats.ts'
+import { ByteBudget } from '../../dataplane/worker/in-flight/byte-budget.ts'
+import { Hands } from '../../dataplane/worker/in-flight/in-flight.ts'
+import type { Work } from '../../dataplane/worker/in-flight/work.ts'
+import { openResults } from '../../dataplane/worker/record/results.ts'
+import { Consumption, type ConsumeDeps } from '../../dataplane/worker/take/stream-consumer.ts'
 import { eventually } from '../relay.ts'
 import { scratch, startTestNats } from '../servers.ts'
 import { cloneDatabase } from '../world.ts'

@@ -17,7 +17,7 @@ import type { AttemptResponse } from '../../core/delivery/transport.ts'
 import { guardedLookup } from '../../core/egress/connect.ts'
 import { Names } from '../../core/egress/names.ts'
 import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
-import { selfSigned } from '../../core/verify/self-signed.ts'
+import { selfSigned } from '../../core/verify/self-signed.fixture.ts'
 
 let connections = new Connections(guardedLookup(() => true, new Names()))
 afterEach(async () => {

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { expect, test } from 'vitest'
 
-import { readWatermark, writeWatermark } from '../../core/db/deliveries/sweep.ts'
+import { readWatermark, writeWatermark } from '../../core/db/deliveries/upkeep/sweep.ts'
 import { firstIdAt } from '../../core/ids.ts'
-import { PARTITIONS } from '../../core/limits.ts'
-import { unpackDeliveries } from '../../core/stream/delivery-message.ts'
-import { ACKS_PENDING_MAX } from '../../core/stream/delivery-stream.ts'
+import { unpackDeliveries } from '../../core/jetstream/delivery-message.ts'
+import { ACKS_PENDING_MAX } from '../../core/jetstream/delivery-stream.ts'
 import {
   deliveryConsumer,
   DELIVERY_STREAM,
   deliverySubject,
-} from '../../core/stream/stream-subjects.ts'
+} from '../../core/jetstream/stream-subjects.ts'
+import { PARTITIONS } from '../../core/limits.ts'
 import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
 import { says, type Arrival } from '../endpoint.ts'
 import { homeOf } from '../partitions.ts'

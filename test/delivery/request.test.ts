@@ -5,11 +5,11 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newSigningSecret } from '../../core/delivery/signature.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import {
   openDestinationSecrets,
   sealDestinationSecrets,
 } from '../../core/secrets/destination-secrets.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
 import { type Arrival, type Endpoint } from '../endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
 import { uuid } from '../seed.ts'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
 
-import { openPool } from '../../core/db/db.ts'
+import { openPool } from '../../core/db/connection/db.ts'
 
 // An error event that nobody hears ends the process: vitest reports it and the run fails.
 test('openPool() outlives a connection that breaks between two statements of its holder', async () => {

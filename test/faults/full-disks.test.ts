@@ -3,10 +3,10 @@ import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
+import { storesDeliveries } from '../../core/jetstream/store-probe.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
-import { openNats } from '../../core/stream/nats.ts'
-import { storesDeliveries } from '../../core/stream/store-probe.ts'
+import { openNats } from '../../core/nats.ts'
 import { scratch } from '../servers.ts'
 import { mountSmallDisk, whyNoSmallDisk, type SmallDisk } from '../small-disk.ts'
 import { accountOf } from './account.ts'

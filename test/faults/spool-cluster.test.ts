@@ -2,7 +2,7 @@ import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { SPOOL_STREAM } from '../../core/stream/stream-subjects.ts'
+import { SPOOL_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { startNatsCluster, type NatsCluster } from '../nats-cluster.ts'
 import { scratch, startTestPostgres } from '../servers.ts'
 import { accountOf, printAccount } from './account.ts'

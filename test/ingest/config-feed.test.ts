@@ -2,7 +2,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { ConfigChange } from '../../core/stream/config-changes.ts'
+import type { ConfigChange } from '../../core/notices/config-changes.ts'
 import { followConfig } from '../../dataplane/config-feed.ts'
 import { furnish, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { newMaskId } from '../../core/keys/mask-id.ts'
-import { announceChanges } from '../../core/stream/config-changes.ts'
-import { PRESETS } from '../../core/verify/presets.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
+import { PRESETS } from '../../core/verify/presets/presets.ts'
 import { startRelay, type Relay, type Resource } from '../relay.ts'
 import { uuid } from '../seed.ts'
 

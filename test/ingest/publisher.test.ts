@@ -5,8 +5,8 @@ import {
   encodeDelivery,
   encodeEvent,
   unpackDeliveries,
-} from '../../core/stream/delivery-message.ts'
-import { openNats, type NatsConnection } from '../../core/stream/nats.ts'
+} from '../../core/jetstream/delivery-message.ts'
+import { openNats, type NatsConnection } from '../../core/nats.ts'
 import { Publisher } from '../../dataplane/ingest/accept/publisher.ts'
 import { eventually, SOON_MS } from '../relay.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '../../core/match/filter.ts'
 import { compileSelector, readSelector, Selector } from '../../core/match/selector.ts'
 import { parsedOf } from '../../core/request/parsed.ts'
-import { listPresets, VerifierInput } from '../../core/verify/presets.ts'
+import { listPresets, VerifierInput } from '../../core/verify/presets/presets.ts'
 import { compileVerifier, verify } from '../../core/verify/verify.ts'
 import { leastMs, turnMs } from './cost.ts'
 

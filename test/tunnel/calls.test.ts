@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
 
 import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
-import { openNats, type NatsConnection } from '../../core/stream/nats.ts'
+import { openNats, type NatsConnection } from '../../core/nats.ts'
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
 import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
 import { Calls } from '../../dataplane/gateway/calls.ts'

@@ -12,7 +12,7 @@ import {
 import { insertReplica, listReplicas, revokeReplica } from '../../core/db/connectors/replicas.ts'
 import { decodeId, newId } from '../../core/ids.ts'
 import { hashSecret, makeSecret } from '../../core/keys/secret-text.ts'
-import { noticeConnectors } from '../../core/stream/connector-notices.ts'
+import { noticeConnectors } from '../../core/notices/connector-notices.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'
 import { eventually } from '../relay.ts'
 import { startWorld, type World } from '../world.ts'

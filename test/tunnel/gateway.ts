@@ -2,8 +2,8 @@ import { once } from 'node:events'
 
 import { Registry } from 'prom-client'
 
-import { openDb, openPool } from '../../core/db/db.ts'
-import { openNats } from '../../core/stream/nats.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
+import { openNats } from '../../core/nats.ts'
 import type { LinkTiming } from '../../core/tunnel/link.ts'
 import { startGateway } from '../../dataplane/gateway/gateway.ts'
 import type { World } from '../world.ts'

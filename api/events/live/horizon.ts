@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import type { Mark } from '../../../core/db/events/event-stream.ts'
-import { readSnapshot, storingTransactions } from '../../../core/db/horizon.ts'
+import { readSnapshot, storingTransactions } from '../../../core/db/events/horizon.ts'
 
 /** A transaction that writes for longer is looked at, and again after this: ingest's take milliseconds. */
 const LOOK_AFTER_MS = 250

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import { windowPage, type EventWindow, type Mark } from '../../../core/db/events/event-stream.ts'
 import { timeOfId } from '../../../core/ids.ts'
 import type { Logger } from '../../../core/log.ts'

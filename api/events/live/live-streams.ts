@@ -5,7 +5,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 import type { Clock } from '../../../core/clock.ts'
 import { findOrganisation } from '../../../core/db/configuration/organisations.ts'
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import {
   databaseIdentity,
   liveGrants,
@@ -16,9 +16,9 @@ import { decodeId } from '../../../core/ids.ts'
 import { Permissions } from '../../../core/keys/permissions.ts'
 import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
 import { Turns } from '../../../core/pacing/turns.ts'
 import { entitlementsOf, type Plans } from '../../../core/plans/plans.ts'
-import type { NatsConnection } from '../../../core/stream/nats.ts'
 import type { Principal } from '../../auth/principal.ts'
 import { TooManyRequests } from '../../auth/rate-limit.ts'
 import type { EventStreams, StreamRequest } from '../../deps.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { newId } from '../../ids.ts'
 import type { UsageWindow } from '../../plans/standing.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import type { LedgerTable } from './tables.ts'
 
 const FactKind = z.enum([

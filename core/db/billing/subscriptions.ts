@@ -5,7 +5,7 @@ import { PLAN_NAMES } from '../../plans/plans.ts'
 import type { PlanRows } from '../../plans/standing.ts'
 import type { Subscription } from '../../plans/subscription.ts'
 import { lockOrganisation } from '../configuration/organisations.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import type { SubscriptionTable } from './tables.ts'
 
 const Plan = z.enum(PLAN_NAMES)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import type { UsageWindow } from '../../plans/standing.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** Delta rows folded by one statement. */
 const FOLD_BATCH = 10_000

@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely'
 
 import { API_WINDOW_SECONDS } from '../../limits.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import type { Tables } from '../tables.ts'
 
 export interface ApiKey {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** Locks the resource of that name in a project and returns its id; undefined when there is none. */
 export async function lockByName(

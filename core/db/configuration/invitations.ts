@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import type { Tables } from '../tables.ts'
 
 export interface Invitation {

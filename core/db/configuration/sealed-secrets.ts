@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** The tables with a column `secrets`, which is all that an installation keeps sealed for good. */
 export const SEALED_TABLES = ['source', 'destination'] as const

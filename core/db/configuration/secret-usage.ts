@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
-import { int4Array, timeArray, uuidArray } from '../binary-arrays.ts'
-import type { Db } from '../db.ts'
+import { int4Array, timeArray, uuidArray } from '../connection/binary-arrays.ts'
+import type { Db } from '../connection/db.ts'
 
 /** Requests that one secret verified since its rotation began. */
 interface SecretCount {

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import {
   afterPage,
   sortColumn,

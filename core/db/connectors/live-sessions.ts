@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { PROCESS_LIVE_MS } from '../processes/processes.ts'
 
 /** One agent's session at a gateway. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** So many at once, and then one each interval. */
 export interface Allowance {

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { afterPage, sortColumn, sortKey, type Listed, type Page } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 import { isOnline } from './live-sessions.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** Events of one source, status and moment that are counted and not stored. */
 export interface EventCount {

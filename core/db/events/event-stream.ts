@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import { firstIdAt } from '../../ids.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { SUMMARY, type EventSummary } from './events.ts'
 
 /**

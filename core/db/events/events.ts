@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { isOf } from '../lists/foreign.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
 import { behind, type Direction } from '../lists/spans.ts'

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { decodeId } from '../../ids.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { order, SUMMARY, where, type EventFilter, type EventSummary } from './events.ts'
 import { marksOf, patternOf, type Writing } from './search-pattern.ts'
 

@@ -3,8 +3,8 @@ import type pg from 'pg'
 
 import { uuidOfBytes } from '../../ids.ts'
 import { HELD_CLASS, RETENTION_CLASSES } from '../../limits.ts'
-import { int2Array, uuidBytesArray } from '../binary-arrays.ts'
-import type { Db } from '../db.ts'
+import { int2Array, uuidBytesArray } from '../connection/binary-arrays.ts'
+import type { Db } from '../connection/db.ts'
 import { storeEvents, type NewEvent } from './store-events.ts'
 
 /** No position in a stream and no event is older than the longest retention. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** Reads within a transaction as the connections for lists do all the time. */
 export async function byIndexOnly<T>(tx: Db, read: () => Promise<T>): Promise<T> {

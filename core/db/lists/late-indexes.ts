@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 interface Missing {
   /** An index of a partitioned table, and one of that table's partitions that has none under it. */

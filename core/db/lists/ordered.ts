@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { LIST_LIMIT_MAX } from '../../limits.ts'
-import type { Db } from '../db.ts'
-import { KEPT } from '../kept-plans.ts'
+import type { Db } from '../connection/db.ts'
+import { KEPT } from '../connection/kept-plans.ts'
 import type { Direction } from './spans.ts'
 
 /** A column of `t` that must have a value. */

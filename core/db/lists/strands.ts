@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { and, isEqual, orderBy, readOrdered, servedBy, type Equal, type Range } from './ordered.ts'
 import { isWide, since, spansOf, type Direction, type Span } from './spans.ts'
 

@@ -1,8 +1,8 @@
 import { sql, type Selectable } from 'kysely'
 
-import { OPERATION_KINDS, type OperationKind } from '../../actions/operation.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
+import { OPERATION_KINDS, type OperationKind } from './operation-kinds.ts'
 import type { LeftOver, OperationTable } from './tables.ts'
 
 export interface Operation {

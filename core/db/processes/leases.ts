@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** How long a holder that stopped renewing keeps the others out. */
 export const LEASE_HELD_MS = 5_000

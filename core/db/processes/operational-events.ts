@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { firstIdAt, newId } from '../../ids.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 const PRUNE_BATCH = 5_000
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** A process that has not been seen for this long is taken for dead. */
 export const PROCESS_LIVE_MS = 5_000

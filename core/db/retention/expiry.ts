@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 
-import { uuidArray } from '../binary-arrays.ts'
-import type { Db } from '../db.ts'
+import { uuidArray } from '../connection/binary-arrays.ts'
+import { eachPartition } from '../connection/days.ts'
+import type { Db } from '../connection/db.ts'
+import { withoutPruning } from '../connection/partition-pruning.ts'
 import { byIndexOnly } from '../lists/index-only.ts'
-import { eachPartition } from '../partitions.ts'
-import { withoutPruning } from '../pruning.ts'
 
 interface WaitingDelivery {
   class: number

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /**
  * One step over what an organisation's audit says of events and deliveries that are purged, and of anything older than

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** The events of one day in one class. */
 export interface DayOfClass {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
-import { withoutPruning } from '../pruning.ts'
+import type { Db } from '../connection/db.ts'
+import { withoutPruning } from '../connection/partition-pruning.ts'
 
 /** Rows that are gone. */
 interface Purged {

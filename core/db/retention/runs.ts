@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 
 /** Two runs at once would wait for each other's rows. */
 const RUN_LOCK = 7_058_614

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Buckets } from '../../statistics/granularity.ts'
 import type { ListedBuckets } from '../../statistics/histogram.ts'
 import { Numbers } from '../../statistics/numbers.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../connection/db.ts'
 import { wholeOf } from './rollups.ts'
 
 export type DashboardGroup = 'source' | 'destination' | 'connection' | 'rejectionReason'

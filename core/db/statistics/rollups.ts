@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { GRANULARITIES, type Granularity } from '../../statistics/granularity.ts'
-import type { Db } from '../db.ts'
-import { noteFailures } from '../deliveries/destination-failures.ts'
+import type { Db } from '../connection/db.ts'
+import { noteFailures } from '../deliveries/upkeep/destination-failures.ts'
 import { byIndexOnly } from '../lists/index-only.ts'
 
 /** Delta rows folded by one statement, and old roll-ups deleted by one. */

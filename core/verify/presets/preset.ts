@@ -1,4 +1,4 @@
-import type { PresetConfig } from '../config.ts'
+import type { PresetConfig } from '../config/verifier-config.ts'
 
 /** The exchange by which a provider makes sure of an endpoint before it sends. `empty`: GET or HEAD must be 200. */
 export type HandshakeKind =

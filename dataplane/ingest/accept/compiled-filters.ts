@@ -1,4 +1,4 @@
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import { connectionFilters } from '../../../core/db/events/ingest-sources.ts'
 import { giveWay } from '../../../core/loop/turn.ts'
 import { compileFilter, storedFilter, type CompiledFilter } from '../../../core/match/filter.ts'

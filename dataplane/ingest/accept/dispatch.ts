@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../../core/db/events/store-events.ts'
 import { uuidOfBytes } from '../../../core/ids.ts'
-import { encodeDelivery, encodeEvent } from '../../../core/stream/delivery-message.ts'
-import { deliverySubject } from '../../../core/stream/stream-subjects.ts'
+import { encodeDelivery, encodeEvent } from '../../../core/jetstream/delivery-message.ts'
+import { deliverySubject } from '../../../core/jetstream/stream-subjects.ts'
 import type { Publisher } from './publisher.ts'
 
 /** Sends a stored event's deliveries to the workers. What does not arrive is the sweeper's. */

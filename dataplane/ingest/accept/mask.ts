@@ -1,7 +1,7 @@
-import { MASKED_VALUE } from '../../../core/delivery/headers.ts'
+import { MASKED_VALUE } from '../../../core/delivery/delivery-headers.ts'
 import { decodePart } from '../../../core/request/form.ts'
 import { toBinary } from '../../../core/request/text.ts'
-import { secretCarriers } from '../../../core/verify/config.ts'
+import { secretCarriers } from '../../../core/verify/config/verifier-config.ts'
 import type { IngestRequest } from './event.ts'
 import type { IngestSource } from './sources.ts'
 

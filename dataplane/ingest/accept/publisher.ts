@@ -1,7 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 
-import { packDeliveries } from '../../../core/stream/delivery-message.ts'
-import { isConnected, type NatsConnection } from '../../../core/stream/nats.ts'
+import { packDeliveries } from '../../../core/jetstream/delivery-message.ts'
+import { isConnected, type NatsConnection } from '../../../core/nats.ts'
 
 /** Messages whose acknowledgement is awaited. The server queues what it cannot store in time without any bound. */
 const WINDOW = 1_024

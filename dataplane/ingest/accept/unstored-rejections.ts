@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import { countEvents } from '../../../core/db/events/event-counts.ts'
 
 const MINUTE_MS = 60_000

@@ -14,7 +14,7 @@ import {
   type Rejection,
   type SignedRequest,
   type Verdict,
-} from '../../../core/verify/request.ts'
+} from '../../../core/verify/request/signed-request.ts'
 import { acceptEvent, keepRejected, type AcceptDeps, type Received } from '../accept/accept.ts'
 import type { IngestRequest } from '../accept/event.ts'
 import type { Rejections } from '../accept/rejections.ts'

@@ -1,7 +1,7 @@
 import { request as httpRequest, type Dispatcher } from 'undici'
 
 import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import { captureSecret } from '../../../core/db/events/ingest-sources.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Keyring } from '../../../core/secrets/sealed.ts'
@@ -12,7 +12,7 @@ import {
   type HandshakeAction,
   type HandshakeSecrets,
 } from '../../../core/verify/handshake.ts'
-import type { SignedRequest, Slot } from '../../../core/verify/request.ts'
+import type { SignedRequest, Slot } from '../../../core/verify/request/signed-request.ts'
 import type { IngestRequest } from '../accept/event.ts'
 import type { IngestSource } from '../accept/sources.ts'
 import { unavailable, type Answer } from './answer.ts'

@@ -2,14 +2,14 @@ import { z } from 'zod'
 
 import type { Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
+import { isConnected, type NatsConnection } from '../../../core/nats.ts'
+import { INGEST_COUNTS } from '../../../core/notices/notice-subjects.ts'
 import {
   admit,
   spend,
   type Admission,
   type IngestState,
 } from '../../../core/pacing/ingest-limit.ts'
-import { isConnected, type NatsConnection } from '../../../core/stream/nats.ts'
-import { INGEST_COUNTS } from '../../../core/stream/notice-subjects.ts'
 
 /** How often ingest processes tell each other what they took: 1 % of the time over which a limit must hold. */
 const EXCHANGE_MS = 100

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/clock.ts'
 import { addSecretUses, type SecretUses } from '../../../core/db/configuration/secret-usage.ts'
-import type { Db } from '../../../core/db/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { NatsConnection } from '../../../core/stream/nats.ts'
-import { answerFlushes } from '../../../core/stream/secret-usage.ts'
-import type { Slot } from '../../../core/verify/request.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
+import { answerFlushes } from '../../../core/notices/ask-secret-usage.ts'
+import type { Slot } from '../../../core/verify/request/signed-request.ts'
 import type { IngestSource } from '../accept/sources.ts'
 
 interface SecretUsageDeps {

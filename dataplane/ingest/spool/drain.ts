@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Db, Pool } from '../../../core/db/db.ts'
+import type { Db, Pool } from '../../../core/db/connection/db.ts'
+import { cannotStore, isDataFault } from '../../../core/db/connection/failures.ts'
 import {
   beginDrain,
   endDrains,
@@ -7,14 +8,13 @@ import {
   storeUndelivered,
 } from '../../../core/db/events/spool.ts'
 import type { Quota } from '../../../core/db/events/store-capped-events.ts'
-import { cannotStore, isDataFault } from '../../../core/db/failures.ts'
 import { LEASE_HELD_MS, holdLease, releaseLease } from '../../../core/db/processes/leases.ts'
 import { bytesOfUuid, firstIdAt, newIdBytes, timeOfId, uuidOfBytes } from '../../../core/ids.ts'
+import type { SpooledMessage } from '../../../core/jetstream/spool-stream.ts'
+import { decodeSpooled, type SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { EventNotices } from '../../../core/stream/event-notices.ts'
-import type { SpooledMessage } from '../../../core/stream/spool-stream.ts'
-import { decodeSpooled, type SpooledEvent } from '../../../core/stream/spooled-event.ts'
+import type { EventNotices } from '../../../core/notices/event-notices.ts'
 import { dispatch } from '../accept/dispatch.ts'
 import type { BatchResult, CountedEvent } from '../accept/event.ts'
 import type { Publisher } from '../accept/publisher.ts'

@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 
 import type { Config } from '../../../core/config.ts'
-import type { Logger } from '../../../core/log.ts'
-import { isConnected, openNats, type NatsConnection } from '../../../core/stream/nats.ts'
 import {
   appendToSpool,
   ensureSpool,
@@ -15,8 +13,10 @@ import {
   spooledAt,
   type SpooledMessage,
   type SpoolSize,
-} from '../../../core/stream/spool-stream.ts'
-import { encodeSpooled, type SpooledEvent } from '../../../core/stream/spooled-event.ts'
+} from '../../../core/jetstream/spool-stream.ts'
+import { encodeSpooled, type SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
+import type { Logger } from '../../../core/log.ts'
+import { isConnected, openNats, type NatsConnection } from '../../../core/nats.ts'
 
 /**
  * How long a spool may answer nothing before events are answered 503: three servers of which one is killed have a new leader

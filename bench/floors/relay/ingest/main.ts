@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 
 import pg from 'pg'
 
-import { byteaArray, uuidArray } from '../../../../core/db/binary-arrays.ts'
+import { byteaArray, uuidArray } from '../../../../core/db/connection/binary-arrays.ts'
 import { openLog } from '../../../../core/log.ts'
-import { openNats } from '../../../../core/stream/nats.ts'
+import { openNats } from '../../../../core/nats.ts'
 import { Batcher } from '../../../../dataplane/batcher.ts'
 import { bareFastify } from '../../bare-fastify.ts'
 import { packBatch, type Stored } from '../batch.ts'

@@ -1,0 +1,36 @@
+import { sql } from 'kysely'
+
+import type { Db } from '../../connection/db.ts'
+import { withoutPruning } from '../../connection/partition-pruning.ts'
+import type { Delivery } from '../read/deliveries.ts'
+
+/** What decides whether a delivery can be retried or cancelled. */
+export type LockedDelivery = Pick<
+  Delivery,
+  | 'class'
+  | 'id'
+  | 'eventId'
+  | 'connectionId'
+  | 'destinationId'
+  | 'projectId'
+  | 'status'
+  | 'leaseUntil'
+  | 'completedAt'
+>
+
+/** Those that are still there, as they are now, in the order of their ids: locked to the end of the transaction. */
+export async function lockDeliveries(
+  tx: Db,
+  deliveries: readonly { class: number; id: string }[],
+): Promise<LockedDelivery[]> {
+  await withoutPruning(tx)
+  const { rows } = await sql<LockedDelivery>`
+    select class, id, event_id as "eventId", connection_id as "connectionId", destination_id as "destinationId",
+      project_id as "projectId", status, lease_until as "leaseUntil",
+      completed_at as "completedAt"
+    from delivery
+    where class = any(${[...new Set(deliveries.map((delivery) => delivery.class))]}::int2[])
+      and id = any(${deliveries.map(({ id }) => id)}::uuid[])
+    order by id for update`.execute(tx)
+  return rows
+}

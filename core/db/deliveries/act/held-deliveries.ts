@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+
+import type { Db } from '../../connection/db.ts'
+import { withoutPruning } from '../../connection/partition-pruning.ts'
+import { cancelLocked } from './cancellations.ts'
+
+/** A delivery with all that says whether a worker has it, or is about to. */
+export interface HeldDelivery {
+  class: number
+  id: string
+  projectId: string
+  destinationId: string
+  status: string
+  /** Of its first attempt: it is in the stream or with a worker until then. */
+  leaseUntil: Date | null
+  isWaiting: boolean
+  nextAt: Date | null
+  /** The worker that has its waiting row until `nextAt`. */
+  claimedBy: string | null
+}
+
+export async function readHeld(
+  db: Db,
+  deliveries: readonly { class: number; id: string }[],
+): Promise<HeldDelivery[]> {
+  const { rows } = await sql<HeldDelivery>`
+    select d.class, d.id, d.project_id as "projectId", d.destination_id as "destinationId", d.status,
+      d.lease_until as "leaseUntil", w.delivery_id is not null as "isWaiting", w.next_at as "nextAt",
+      w.claimed_by as "claimedBy"
+    from delivery d left join delivery_waiting w on w.delivery_id = d.id
+    where d.class = any(${classesOf(deliveries)}::int2[]) and d.id = any(${idsOf(deliveries)}::uuid[])
+    order by d.id`.execute(db)
+  return rows
+}
+
+/**
+ * Cancels those that are still held as they were read, and returns their ids. What another transaction has locked is
+ * passed over: a claim takes the waiting row first and a result the delivery, so that whoever waited for both could
+ * wait for ever.
+ */
+export async function cancelHeld(
+  tx: Db,
+  held: readonly HeldDelivery[],
+  now: Date,
+): Promise<Set<string>> {
+  await withoutPruning(tx)
+  const waiting = await sql<Pick<HeldDelivery, 'id' | 'nextAt' | 'claimedBy'>>`
+    select delivery_id as id, next_at as "nextAt", claimed_by as "claimedBy" from delivery_waiting
+    where delivery_id = any(${idsOf(held)}::uuid[]) for update skip locked`.execute(tx)
+  const first = await sql<Pick<HeldDelivery, 'id' | 'status' | 'leaseUntil'>>`
+    select id, status, lease_until as "leaseUntil" from delivery
+    where class = any(${classesOf(held)}::int2[]) and id = any(${idsOf(held)}::uuid[])
+    for update skip locked`.execute(tx)
+  const rows = new Map(waiting.rows.map((row) => [row.id, row]))
+  const deliveries = new Map(first.rows.map((row) => [row.id, row]))
+  const unchanged = held.filter((one) => {
+    const row = rows.get(one.id)
+    const delivery = deliveries.get(one.id)
+    return (
+      delivery?.status === one.status &&
+      sameMoment(delivery.leaseUntil, one.leaseUntil) &&
+      (row !== undefined) === one.isWaiting &&
+      (row?.claimedBy ?? null) === one.claimedBy &&
+      sameMoment(row?.nextAt ?? null, one.nextAt)
+    )
+  })
+  await cancelLocked(tx, unchanged, now)
+  return new Set(unchanged.map(({ id }) => id))
+}
+
+function sameMoment(one: Date | null, other: Date | null): boolean {
+  return one?.getTime() === other?.getTime()
+}
+
+function classesOf(deliveries: readonly { class: number }[]): number[] {
+  return [...new Set(deliveries.map((delivery) => delivery.class))]
+}
+
+function idsOf(deliveries: readonly { id: string }[]): string[] {
+  return deliveries.map(({ id }) => id)
+}

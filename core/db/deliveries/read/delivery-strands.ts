@@ -1,0 +1,265 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import { firstIdAt, timeOfId } from '../../../ids.ts'
+import { isOf } from '../../lists/foreign.ts'
+import { isEqual, type Equal } from '../../lists/ordered.ts'
+import { conditionsOf, type Strand } from '../../lists/strands.ts'
+
+export interface DeliveryFilter {
+  projectId: string
+  status: string | undefined
+  eventId: string | undefined
+  connectionId: string | undefined
+  destinationId: string | undefined
+  sourceId: string | undefined
+  errorCode: string | undefined
+  responseStatus: number | undefined
+  /** The first digit of the response status. */
+  responseClass: number | undefined
+  /** Bounds of the id: from the first, before the second. */
+  fromId: string | undefined
+  untilId: string | undefined
+}
+
+/** Where an event is stored. */
+export interface EventPlace {
+  class: number
+  id: string
+}
+
+/** As a strand, in another order than that of the ids. */
+export interface TimedStrand {
+  table: RawBuilder<unknown>
+  prefix: Equal[]
+  isTimed: RawBuilder<unknown>
+  others: RawBuilder<unknown>[]
+}
+
+type Equals = Strand['equals']
+
+/** First attempts begin at once and leave no waiting row: one ends within its lease or has one by then. Several leases. */
+const FRESH_MS = 60_000
+
+const DAY_MS = 86_400_000
+
+/** A claimed row's time is the worker's lease. */
+const IS_TIMED = sql`t.next_at is not null and t.claimed_by is null`
+
+/** Ways by what became of a delivery. */
+const OUTCOMES = [
+  ['project', 'response'],
+  ['project', 'responseClass'],
+  ['project', 'error'],
+  ['project', 'status'],
+]
+
+const LISTED = sql`t.class, t.delivery_id as id`
+const LISTED_ID = sql`t.delivery_id`
+
+/**
+ * The strands that a list is merged from. Deliveries come from the small tables of what waits or failed wherever the
+ * filter allows it; each index of these is a way, save that of the whole project. (docs: query plans)
+ */
+export function strandsOf(filter: DeliveryFilter, nowMs: number): Strand[] {
+  const { status, errorCode, responseStatus } = filter
+  const responseClass = filter.responseClass ?? (responseStatus && Math.floor(responseStatus / 100))
+  switch (status) {
+    case 'pending':
+      // Before its first attempt nothing has come of it.
+      return errorCode === undefined && responseClass === undefined
+        ? [waiting(filter), fresh(filter, nowMs)]
+        : [waiting(filter)]
+    case 'throttled':
+    case 'in_flight':
+      return [waiting(filter)]
+    case 'failed':
+    case 'cancelled':
+      return [failed(filter)]
+    case undefined: {
+      const isFailure =
+        errorCode !== undefined || (responseClass !== undefined && responseClass !== 2)
+      return isFailure ? [failed(filter), waiting(filter)] : [stored(filter)]
+    }
+    default:
+      return [stored(filter)]
+  }
+}
+
+/** What waits for a time, in its order: there is an index by project, status and that time. */
+export function timedStrand(filter: DeliveryFilter, event: EventPlace | undefined): TimedStrand {
+  const table =
+    event === undefined
+      ? sql`delivery_waiting`
+      : sql`(select w.* from (${deliveriesOf(event)}) d join delivery_waiting w on w.delivery_id = d.id)`
+  const { project, status, ...others } = smallEquals(filter)
+  return {
+    table: sql`${table} t`,
+    prefix: [project, status].filter((one) => one !== undefined),
+    isTimed: IS_TIMED,
+    others: [...Object.values(others).map(isEqual), ...conditionsOf(sql`t.delivery_id`, filter)],
+  }
+}
+
+/** Behind them what has no time, in the order of the ids. */
+export function untimedStrands(
+  filter: DeliveryFilter,
+  nowMs: number,
+  event: EventPlace | undefined,
+): Strand[] {
+  if (event !== undefined) {
+    const isUntimed = sql`not exists (
+      select from delivery_waiting w
+      where w.delivery_id = t.id and w.next_at is not null and w.claimed_by is null)`
+    const strand = strandOfEvent(filter, event)
+    return [{ ...strand, others: [...strand.others, isUntimed] }]
+  }
+  const [waits, ...others] = strandsOf(filter, nowMs)
+  return waits === undefined ? [] : [{ ...waits, others: [sql`not (${IS_TIMED})`] }, ...others]
+}
+
+/**
+ * All deliveries of one event. There are few, but to follow the order of a whole project until they come by would
+ * read everything, so they are found before they are put in order.
+ */
+export function strandOfEvent(filter: DeliveryFilter, event: EventPlace): Strand {
+  const equals = storedEquals(filter)
+  return {
+    table: sql`(${deliveriesOf(event)}) t`,
+    id: sql`t.id`,
+    columns: sql`t.class, t.id`,
+    equals,
+    others: [isEqual(equals.project)],
+    ways: [],
+    isPartitioned: false,
+  }
+}
+
+/** Deliveries have the class of their event and are not older: the other partitions are not looked at. */
+export function deliveriesOf(event: EventPlace): RawBuilder<unknown> {
+  const fromId = firstIdAt(timeOfId(event.id) - DAY_MS)
+  return sql`select * from delivery where event_id = ${event.id}::uuid and class = ${event.class}
+    and id >= ${fromId}::uuid offset 0`
+}
+
+function waiting(filter: DeliveryFilter): Strand {
+  const equals = smallEquals(filter)
+  return {
+    table: sql`delivery_waiting t`,
+    id: LISTED_ID,
+    columns: LISTED,
+    equals,
+    others: [],
+    ways: waysIn(equals, [['destination'], ...OUTCOMES]),
+    isPartitioned: false,
+  }
+}
+
+function failed(filter: DeliveryFilter): Strand {
+  const equals = smallEquals(filter)
+  return {
+    table: sql`delivery_failed t`,
+    id: LISTED_ID,
+    columns: LISTED,
+    equals,
+    others: [],
+    ways: waysIn(equals, [...parentsIn(equals), ...OUTCOMES]),
+    isPartitioned: false,
+  }
+}
+
+function stored(filter: DeliveryFilter): Strand {
+  const equals = storedEquals(filter)
+  const parents = parentsIn(equals)
+  return {
+    table: sql`delivery t`,
+    id: sql`t.id`,
+    columns: sql`t.class, t.id`,
+    equals,
+    others: [],
+    ways: parents.length === 0 ? [['project']] : parents,
+    isPartitioned: true,
+  }
+}
+
+/** First attempts that may be under way. */
+function fresh(filter: DeliveryFilter, nowMs: number): Strand {
+  const strand = stored(filter)
+  const isUndispatched = sql`not exists (select from delivery_waiting w where w.delivery_id = t.id)`
+  return {
+    ...strand,
+    others: [isUndispatched],
+    fromId: firstIdAt(nowMs - FRESH_MS),
+  }
+}
+
+/** Of what waits and what failed, which have the same columns. */
+function smallEquals(filter: DeliveryFilter): Equals {
+  const { status, errorCode, responseStatus, responseClass } = filter
+  const hasError = sql`t.error_code is not null`
+  const hasResponse = sql`t.response_status is not null`
+  return {
+    ...parentEquals(filter),
+    ...given('status', sql`t.status`, { type: 'text', value: status }),
+    ...given('error', sql`t.error_code`, { type: 'text', value: errorCode }, hasError),
+    ...given(
+      'response',
+      sql`t.response_status`,
+      { type: 'int2', value: responseStatus },
+      hasResponse,
+    ),
+    ...given(
+      'responseClass',
+      sql`t.response_status / 100`,
+      { type: 'int4', value: responseClass },
+      hasResponse,
+    ),
+  }
+}
+
+function storedEquals(filter: DeliveryFilter): Equals {
+  const { status, errorCode, responseStatus, responseClass } = filter
+  return {
+    ...parentEquals(filter),
+    ...given('status', sql`t.status`, { type: 'text', value: status }),
+    ...given('error', sql`t.last_error_code`, { type: 'text', value: errorCode }),
+    ...given('response', sql`t.last_response_status`, { type: 'int2', value: responseStatus }),
+    ...given('responseClass', sql`t.last_response_status / 100`, {
+      type: 'int4',
+      value: responseClass,
+    }),
+  }
+}
+
+function parentEquals({
+  projectId,
+  connectionId,
+  destinationId,
+  sourceId,
+}: DeliveryFilter): Equals {
+  return {
+    project: { column: sql`t.project_id`, value: sql`${projectId}::uuid` },
+    ...(connectionId && { connection: isOf('connection', connectionId, projectId) }),
+    ...(destinationId && { destination: isOf('destination', destinationId, projectId) }),
+    ...(sourceId && { source: isOf('source', sourceId, projectId) }),
+  }
+}
+
+function given(
+  name: string,
+  column: RawBuilder<unknown>,
+  { type, value }: { type: 'text' | 'int2' | 'int4'; value: unknown },
+  predicate?: RawBuilder<unknown>,
+): Record<string, Equal> {
+  if (value === undefined) return {}
+  const typed = sql`${value}::${sql.raw(type)}`
+  return { [name]: { column, value: typed, ...(predicate && { predicate }) } }
+}
+
+/** All deliveries of a connection are of one destination and source, save those from before it was changed. */
+function parentsIn(equals: Equals): string[][] {
+  return 'connection' in equals ? [['connection']] : waysIn(equals, [['destination'], ['source']])
+}
+
+function waysIn(equals: Equals, ways: string[][]): string[][] {
+  return ways.filter((way) => way.every((name) => name in equals))
+}

@@ -1,0 +1,218 @@
+import type pg from 'pg'
+
+import { int2Array, textArray, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
+import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
+import { LIST_CANCELLED, type Deleted } from '../act/cancellations.ts'
+import type { Claim } from './claims.ts'
+import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
+import type { ClaimedDelivery, WaitingRow } from './read-claimed.ts'
+import { throttleTimes } from './throttled-at.ts'
+
+/** A row that goes (back) to wait in its lane. */
+export interface Parked extends WaitingRow {
+  /** Where it waits from now on; another than that of its hold when the destination has moved. */
+  partition: number
+  hold: Hold
+  status: 'pending' | 'throttled'
+  /** Set when pacing or its destination holds it and it was not throttled before. */
+  throttledAtMs: number | null
+  /** Why it waits, when that is not pacing: `destination_disabled`. */
+  lastError: string | null
+}
+
+const parkIn = (table: string): string => `
+  with ${heldFlags(12)}, input as materialized (
+    select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::int2[], $7::text[], $8::text[],
+      $9::timestamptz[], $10::text[], $11::int2[])
+    as t (class, id, organisation_id, project_id, destination_id, partition, attempt_trigger, status,
+      throttled_at, last_error, slot)
+    where (select flags from held)[t.slot]
+  ), changed as (
+    update ${table} d set status = i.status, lease_until = null,
+      throttled_reason = case when i.status = 'throttled' then 'rate_limit' end,
+      throttled_at = coalesce(d.throttled_at, i.throttled_at),
+      last_error = coalesce(i.last_error, d.last_error)
+    from input i
+    where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
+    returning d.throttled_at = i.throttled_at as is_first_throttle, i.*, d.source_id, d.connection_id
+  ), tallied as (
+    insert into delivery_delta (at, project_id, source_id, destination_id, connection_id,
+      succeeded, failed, throttled, attempts, retried)
+    select throttled_at, project_id, source_id, destination_id, connection_id, 0, 0, count(*), 0, 0
+    from changed where is_first_throttle and source_id is not null and connection_id is not null
+    group by throttled_at, project_id, source_id, destination_id, connection_id
+  )
+  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+    partition, status, attempt_trigger, next_at)
+  select i.id, i.class, i.organisation_id, i.project_id, i.destination_id, i.connection_id, i.source_id,
+    i.partition, i.status, i.attempt_trigger, null
+  from changed i
+  on conflict (delivery_id) do update set
+    status = excluded.status, next_at = null, claimed_by = null, partition = excluded.partition`
+
+/**
+ * Parks deliveries behind their lanes. A delivery that was cancelled or finished meanwhile, or whose partition was
+ * lost, is left alone. `tries` is how often it was tried before.
+ */
+export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number): Promise<void> {
+  await eachPartition('delivery', rows, {
+    placeOf: placeOfDelivery,
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      await pool.query({
+        name: `park_in_${table}`,
+        text: parkIn(table),
+        values: [
+          int2Array(group.map((row) => row.class)),
+          uuidArray(group.map((row) => row.deliveryId)),
+          uuidArray(group.map((row) => row.organisationId)),
+          uuidArray(group.map((row) => row.projectId)),
+          uuidArray(group.map((row) => row.destinationId)),
+          int2Array(group.map((row) => row.partition)),
+          textArray(group.map((row) => row.attemptTrigger)),
+          textArray(group.map((row) => row.status)),
+          throttleTimes(group, tries),
+          textArray(group.map((row) => row.lastError)),
+          slots,
+          ...columns,
+        ],
+      })
+    },
+  })
+}
+
+const markInFlightIn = (table: string): string => `
+  with changed as (
+    update ${table} d set status = 'in_flight', lease_until = null
+    where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled', 'in_flight')
+      and exists (select from partition_owner where partition = $4::int2 and epoch = $8::int4)
+    returning d.class, d.id, d.project_id, d.destination_id, d.connection_id, d.source_id
+  )
+  insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
+    partition, status, attempt_trigger, next_at, claimed_by)
+  select id, class, $3::uuid, project_id, destination_id, connection_id, source_id, $4::int2, 'in_flight', $5::text,
+    $6::timestamptz, $7::text
+  from changed
+  on conflict (delivery_id) do update set
+    status = 'in_flight', next_at = excluded.next_at, claimed_by = excluded.claimed_by`
+
+/**
+ * Shows a long attempt as `in_flight` and keeps every other worker away from it until `leaseUntilMs`. False when it is
+ * no longer this worker's.
+ */
+export async function markInFlight(
+  pool: pg.Pool,
+  delivery: Pick<ClaimedDelivery, 'class' | 'deliveryId' | 'organisationId' | 'attemptTrigger'> & {
+    hold: Hold
+  },
+  claim: Pick<Claim, 'leaseUntilMs' | 'claimedBy'>,
+): Promise<boolean> {
+  let isOurs = false
+  await eachPartition('delivery', [delivery], {
+    placeOf: placeOfDelivery,
+    async run(table) {
+      const { rowCount } = await pool.query({
+        name: `mark_in_flight_in_${table}`,
+        text: markInFlightIn(table),
+        values: [
+          delivery.class,
+          delivery.deliveryId,
+          delivery.organisationId,
+          delivery.hold.partition,
+          delivery.attemptTrigger,
+          new Date(claim.leaseUntilMs),
+          claim.claimedBy,
+          delivery.hold.epoch,
+        ],
+      })
+      isOurs = rowCount === 1
+    },
+  })
+  return isOurs
+}
+
+const cancelIn = (table: string): string => `
+  with ${heldFlags(6)}, input as (
+    select * from unnest($1::int2[], $2::uuid[], $4::int2[], $5::text[]) as t (class, id, slot, last_error)
+    where (select flags from held)[t.slot]
+  ), changed as (
+    update ${table} d set status = 'cancelled', lease_until = null, throttled_reason = null,
+      completed_at = $3::timestamptz, last_error = i.last_error
+    from input i
+    where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
+    returning d.*
+  ), ended as (${LIST_CANCELLED})
+  delete from delivery_waiting w using input i where w.delivery_id = i.id`
+
+/** Ends deliveries whose destination or connection is gone. (decisions: Delivery, "cancelled") */
+export async function cancelDeliveries(
+  pool: pg.Pool,
+  deliveries: readonly { class: number; deliveryId: string; hold: Hold; because: Deleted }[],
+  nowMs: number,
+): Promise<void> {
+  await eachPartition('delivery', deliveries, {
+    placeOf: placeOfDelivery,
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      await pool.query({
+        name: `cancel_deliveries_in_${table}`,
+        text: cancelIn(table),
+        values: [
+          int2Array(group.map((delivery) => delivery.class)),
+          uuidArray(group.map((delivery) => delivery.deliveryId)),
+          new Date(nowMs),
+          slots,
+          textArray(group.map((delivery) => delivery.because)),
+          ...columns,
+        ],
+      })
+    },
+  })
+}
+
+const claimLeasedIn = (table: string): string => `
+  with ${heldFlags(6)}
+  update ${table} d set lease_until = $4::timestamptz
+  from unnest($1::int2[], $2::uuid[], $3::timestamptz[], $5::int2[]) as i (class, id, lease_until, slot)
+  where (select flags from held)[i.slot] and d.class = i.class and d.id = i.id and d.lease_until = i.lease_until and d.status = 'pending'
+  returning d.id, not exists (select from connection k where k.id = d.connection_id) as is_orphan`
+
+/** A delivery named by a message, with the lease it was published under. */
+export interface LeasedDelivery {
+  class: number
+  deliveryId: string
+  leaseUntilMs: number
+  hold: Hold
+}
+
+/**
+ * Of deliveries whose message came late or twice, by id those that nobody else has taken, each with whether its
+ * connection was deleted.
+ */
+export async function claimLeased(
+  pool: pg.Pool,
+  deliveries: readonly LeasedDelivery[],
+  leaseUntilMs: number,
+): Promise<Map<string, { isOrphan: boolean }>> {
+  const ours = new Map<string, { isOrphan: boolean }>()
+  await eachPartition('delivery', deliveries, {
+    placeOf: placeOfDelivery,
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      const { rows } = await pool.query<{ id: string; is_orphan: boolean }>({
+        name: `claim_leased_in_${table}`,
+        text: claimLeasedIn(table),
+        values: [
+          int2Array(group.map((delivery) => delivery.class)),
+          uuidArray(group.map((delivery) => delivery.deliveryId)),
+          timeArray(group.map((delivery) => delivery.leaseUntilMs)),
+          new Date(leaseUntilMs),
+          slots,
+          ...columns,
+        ],
+      })
+      for (const { id, is_orphan: isOrphan } of rows) ours.set(id, { isOrphan })
+    },
+  })
+  return ours
+}

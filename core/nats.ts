@@ -1,0 +1,60 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+
+import type { Logger } from './log.ts'
+
+export type { NatsConnection }
+
+const CONNECT_TIMEOUT_MS = 5_000
+const RECONNECT_WAIT_MS = 250
+const PING_INTERVAL_MS = 5_000
+
+const disconnected = new WeakSet<NatsConnection>()
+const connectedAt = new WeakMap<NatsConnection, number>()
+
+/** False while the connection is being made anew: what is published then would wait in memory without bound. */
+export function isConnected(nats: NatsConnection): boolean {
+  return !nats.isClosed() && !disconnected.has(nats)
+}
+
+/** How long the connection has been up since it was last made anew. */
+export function connectedMs(nats: NatsConnection): number {
+  return performance.now() - (connectedAt.get(nats) ?? 0)
+}
+
+/** A connection that comes back by itself for as long as the process lives. Throws when there is none to begin with. */
+export async function openNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
+  const { protocol, username, password, host } = new URL(url)
+  const connection = await connect({
+    servers: `${protocol}//${host}`,
+    ...(username !== '' && password !== ''
+      ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+      : username !== '' && { token: decodeURIComponent(username) }),
+    ...(protocol === 'tls:' && { tls: {} }),
+    name,
+    timeout: CONNECT_TIMEOUT_MS,
+    maxReconnectAttempts: -1,
+    // A server that comes back before its users do would otherwise be given up after the second refusal.
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: RECONNECT_WAIT_MS,
+    pingInterval: PING_INTERVAL_MS,
+    maxPingOut: 2,
+  })
+  connectedAt.set(connection, performance.now())
+  void logStatus(connection, log)
+  return connection
+}
+
+async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === 'disconnect') {
+      disconnected.add(connection)
+      log.warn('Lost the NATS connection')
+    }
+    if (status.type === 'reconnect') {
+      disconnected.delete(connection)
+      connectedAt.set(connection, performance.now())
+      log.info('Reconnected to NATS')
+    }
+    if (status.type === 'error') log.warn({ err: status.error }, 'NATS refused an operation')
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+
+import type { NatsConnection } from '../nats.ts'
+import { askProcesses, type AskDeps } from './ask-processes.ts'
+import { CONFIG_CHANGED } from './notice-subjects.ts'
+
+const ConfigChange = z.object({
+  kind: z.enum(['organisation', 'source', 'destination']),
+  id: z.string(),
+})
+const Notice = z.object({ changes: z.array(ConfigChange) })
+
+/** Something that ingest or a worker keeps in memory is no longer what it was. */
+export type ConfigChange = z.infer<typeof ConfigChange>
+
+/** A write is answered after this time even when a process has not acknowledged it: its poll heals it. */
+const ACKNOWLEDGE_WAIT_MS = 2_000
+
+/**
+ * Tells every process of a committed change and returns when each live ingest process has forgotten the old state,
+ * and each live worker that of a destination, or after 2 s. (decisions: Ingest, "What a 201 or 200 of the management
+ * API said holds at ingest at once")
+ */
+export async function announceChanges(
+  deps: AskDeps,
+  changes: readonly ConfigChange[],
+): Promise<void> {
+  const data = JSON.stringify({ changes })
+  const withWorkers = changes.some(({ kind }) => kind === 'destination')
+  await askProcesses(deps, CONFIG_CHANGED, { data, waitMs: ACKNOWLEDGE_WAIT_MS, withWorkers })
+}
+
+/** Calls `forget` for each notice and answers with `processId` when it is done. Ends when the connection closes. */
+export async function followNotices(
+  nats: NatsConnection,
+  processId: string,
+  forget: (changes: readonly ConfigChange[]) => void | Promise<void>,
+): Promise<void> {
+  for await (const message of nats.subscribe(CONFIG_CHANGED)) {
+    await forget(Notice.parse(message.json()).changes)
+    message.respond(processId)
+  }
+}

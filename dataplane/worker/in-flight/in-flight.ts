@@ -1,0 +1,111 @@
+import type { Answers } from './message-ack.ts'
+import type { Work } from './work.ts'
+
+/** Of those that were settled while a claim was under way; past it the oldest is forgotten. */
+const REMEMBERED_MAX = 10_000
+
+/**
+ * The deliveries in this worker's hands, each until it ends. A row whose time has come is not always another's to make:
+ * when the clock is set ahead, leases end before the work that is done under them.
+ */
+export class Hands {
+  readonly #works = new Map<string, Work>()
+  readonly #underWay = new Set<Work>()
+  /** When those were settled that were while a claim was under way, on the monotonic clock. */
+  readonly #settled = new Map<string, number>()
+  #claims = 0
+
+  /** Until it is disposed of, a claim is under way: what it brings may be settled before it comes. */
+  claiming(): Disposable {
+    this.#claims++
+    return {
+      [Symbol.dispose]: () => {
+        if (--this.#claims === 0) this.#settled.clear()
+      },
+    }
+  }
+
+  /**
+   * Keeps the work until it ends. False when the delivery is in hand already, which one now has the row and the message
+   * too, or was settled since its row was asked for.
+   */
+  take(work: Work): boolean {
+    const { deliveryId, hold } = work
+    const known = this.#works.get(deliveryId)
+    if (
+      known?.isParking === false &&
+      known.hold.partition === hold.partition &&
+      known.hold.epoch === hold.epoch
+    ) {
+      join(known, work)
+      return false
+    }
+    if ((this.#settled.get(deliveryId) ?? 0) > work.askedAt) return false
+    this.#works.set(deliveryId, work)
+    return true
+  }
+
+  /** A delivery's message came again: if it is in hand and owes an answer, it owes it to this one. False if not. */
+  renew(deliveryId: string, message: Answers): boolean {
+    const known = this.#works.get(deliveryId)
+    if (known === undefined || known.message === null) return false
+    known.message = message
+    return true
+  }
+
+  /** An attempt at it begins, which lasts until it ends. */
+  begin(work: Work): void {
+    this.#underWay.add(work)
+  }
+
+  /** What is being sent, until its result is written. */
+  get underWay(): ReadonlySet<Work> {
+    return this.#underWay
+  }
+
+  /** Its row stands for it: its message is not needed any more. */
+  acknowledge(work: Work): void {
+    work.message?.ack()
+    work.message = null
+  }
+
+  /** Its outcome is in PostgreSQL: nothing else needs to remember it. */
+  settle(work: Work): void {
+    // One that was parked, or whose partition came back under another hold, may have been claimed since.
+    const isNewest = !work.isParking && this.#works.get(work.deliveryId) === work
+    if (this.#claims > 0 && isNewest) this.#remember(work.deliveryId)
+    this.acknowledge(work)
+    this.#end(work)
+  }
+
+  /** It is given back unsent, so that another worker has it at once. */
+  release(work: Work): void {
+    work.message?.nak()
+    work.message = null
+    this.#end(work)
+  }
+
+  /** It is let go of without a word: its message comes again, or its row becomes due. */
+  abandon(work: Work): void {
+    this.#end(work)
+  }
+
+  #end(work: Work): void {
+    if (this.#works.get(work.deliveryId) === work) this.#works.delete(work.deliveryId)
+    this.#underWay.delete(work)
+    work.room.give()
+  }
+
+  #remember(deliveryId: string): void {
+    this.#settled.set(deliveryId, performance.now())
+    const [oldest] = this.#settled.keys()
+    if (this.#settled.size > REMEMBERED_MAX && oldest !== undefined) this.#settled.delete(oldest)
+  }
+}
+
+function join(known: Work, { isWaiting, leaseUntilMs, message }: Work): void {
+  known.isWaiting ||= isWaiting
+  // The one that was claimed last is the row's, and may have come first.
+  known.leaseUntilMs = Math.max(known.leaseUntilMs, leaseUntilMs)
+  known.message = message ?? known.message
+}

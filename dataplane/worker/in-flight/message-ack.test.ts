@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+
+import { Answers } from './message-ack.ts'
+
+function answersOf(deliveries: number): { said: string[]; answers: Answers } {
+  const said: string[] = []
+  const message = { ack: () => void said.push('ack'), nak: () => void said.push('nak') }
+  return { said, answers: new Answers(message, deliveries) }
+}
+
+test('a message is acknowledged with the last of its deliveries', () => {
+  const { said, answers } = answersOf(3)
+  answers.ack()
+  answers.ack()
+  expect(said).toEqual([])
+  answers.ack()
+  expect(said).toEqual(['ack'])
+})
+
+test('one delivery that is given back brings the message again, once all are answered', () => {
+  const { said, answers } = answersOf(3)
+  answers.nak()
+  answers.ack()
+  expect(said).toEqual([])
+  answers.ack()
+  expect(said).toEqual(['nak'])
+})

@@ -1,0 +1,168 @@
+import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
+import type { ClaimedDelivery } from '../../../core/db/deliveries/work/read-claimed.ts'
+import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
+import type { DeliveryMessage } from '../../../core/jetstream/delivery-message.ts'
+import type { Share } from './byte-budget.ts'
+import type { Answers } from './message-ack.ts'
+
+/** A delivery in this worker's hands, from wherever it came, until `Hands` end it. */
+export interface Work {
+  class: number
+  deliveryId: string
+  eventId: string | null
+  sourceId: string | null
+  connectionId: string | null
+  organisationId: string
+  projectId: string
+  destinationId: string
+  /** Where it waits when it waits. */
+  partition: number
+  /** Under which it was taken. */
+  hold: Hold
+  /** Its partition was handed over during the attempt: the claim on its waiting row keeps it. */
+  isHandedOver: boolean
+  attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
+  /** Attempts that counted, and all attempts, made before this one. */
+  attemptCount: number
+  attemptNumber: number
+  maxAttempts: number
+  throttledAtMs: number | null
+  /** PostgreSQL has `throttledAtMs`: it was throttled before it came into these hands. */
+  isThrottleKept: boolean
+  firstAttemptAtMs: number | null
+  /** What it is again when its attempt, made by hand, fails; null when the retry policy says what follows. */
+  resumes: ClaimedDelivery['resumes']
+  /** The lease under which this worker has it. */
+  leaseUntilMs: number
+  /** It has a row in delivery_waiting. */
+  isWaiting: boolean
+  /** Its connection is gone: it is cancelled instead of sent. */
+  isOrphan: boolean
+  event: {
+    /** As they are stored. */
+    headers: string
+    verifiedWith: string
+    remoteIp: string
+    sourceName: string
+  }
+  /** Null while it is in PostgreSQL alone: a large one is read when its turn comes. */
+  body: Buffer | null
+  /** Taken for a body that was read, until it is not needed any more. */
+  largeBodyRoom: readonly Share[]
+  /** What it takes of memory without a large body. */
+  bytes: number
+  /** The same of what work may take; its answer is added. */
+  room: Share
+  /** What it came with and has not answered: null when its row stands for it. */
+  message: Answers | null
+  /** It is on its way to PostgreSQL, where it may be claimed anew before this worker knows that it got there. */
+  isParking: boolean
+  /** When it entered its lane, on the monotonic clock. */
+  queuedAt: number
+  /** When its row was asked for, or its message came, on the same clock. */
+  askedAt: number
+}
+
+/** Somebody asked for this attempt: it is outside the budget, and no busy destination is spared it. (decisions: Delivery) */
+export function isByHand({ attemptTrigger }: Pick<Work, 'attemptTrigger'>): boolean {
+  return attemptTrigger === 'manual' || attemptTrigger === 'bulk'
+}
+
+/** One that can be sent. */
+export type WholeWork = Work & { body: Buffer }
+
+export function isWhole(work: Work): work is WholeWork {
+  return work.body !== null
+}
+
+/** Leaves a body that was read to PostgreSQL. */
+export function dropLargeBody(work: Work): void {
+  if (work.largeBodyRoom.length === 0) return
+  for (const share of work.largeBodyRoom) share.give()
+  work.largeBodyRoom = []
+  work.body = null
+}
+
+export function workOfMessage(
+  { event, delivery, headers, body }: DeliveryMessage,
+  lease: { untilMs: number; isOrphan: boolean; hold: Hold },
+  origin: Pick<Work, 'bytes' | 'room' | 'message'>,
+): Work {
+  return {
+    class: event.class,
+    deliveryId: delivery.id,
+    eventId: event.id,
+    sourceId: event.sourceId,
+    connectionId: delivery.connectionId,
+    organisationId: event.organisationId,
+    projectId: event.projectId,
+    destinationId: delivery.destinationId,
+    partition: lease.hold.partition,
+    hold: lease.hold,
+    isHandedOver: false,
+    attemptTrigger: 'initial',
+    attemptCount: 0,
+    attemptNumber: 0,
+    maxAttempts: delivery.maxAttempts,
+    throttledAtMs: null,
+    isThrottleKept: false,
+    firstAttemptAtMs: null,
+    resumes: null,
+    leaseUntilMs: lease.untilMs,
+    isWaiting: false,
+    isOrphan: lease.isOrphan,
+    event: {
+      headers,
+      verifiedWith: event.verifiedWith,
+      remoteIp: event.remoteIp,
+      sourceName: event.sourceName,
+    },
+    body: event.hasBody ? body : null,
+    largeBodyRoom: [],
+    bytes: origin.bytes,
+    room: origin.room,
+    message: origin.message,
+    isParking: false,
+    queuedAt: performance.now(),
+    askedAt: performance.now(),
+  }
+}
+
+export function workOfClaim(
+  claimed: ClaimedDelivery,
+  { hold, leaseUntilMs, askedAt }: Pick<Work, 'hold' | 'leaseUntilMs' | 'askedAt'>,
+  room: Share,
+): Work {
+  return {
+    ...claimed,
+    hold,
+    isHandedOver: false,
+    leaseUntilMs,
+    isThrottleKept: claimed.throttledAtMs !== null,
+    isWaiting: true,
+    largeBodyRoom: [],
+    room,
+    message: null,
+    isParking: false,
+    queuedAt: performance.now(),
+    askedAt,
+  }
+}
+
+export function parkedOf(
+  work: Work,
+  reason: Pick<Parked, 'status' | 'throttledAtMs' | 'lastError'>,
+): Parked {
+  return {
+    class: work.class,
+    deliveryId: work.deliveryId,
+    organisationId: work.organisationId,
+    projectId: work.projectId,
+    destinationId: work.destinationId,
+    partition: work.partition,
+    hold: work.hold,
+    attemptTrigger: work.attemptTrigger,
+    ...reason,
+    ...(work.isThrottleKept && { throttledAtMs: null }),
+  }
+}

@@ -1,0 +1,148 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { openClock } from '../../../core/clock.ts'
+import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
+import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
+import type { Pace } from '../../../core/pacing/gcra.ts'
+import { ByteBudget } from '../in-flight/byte-budget.ts'
+import { Hands } from '../in-flight/in-flight.ts'
+import { SAMPLE_DESTINATION, sampleWork } from '../in-flight/sample-work.fixture.ts'
+import { Lane, type LaneDeps } from './lane.ts'
+import { Pacer } from './pacer.ts'
+import { Withdrawals } from './withdrawals.ts'
+
+/** After which a lane that is full does not keep up. */
+const SECOND_MS = 1_000
+
+/** More than a lane holds in memory. */
+const BACKLOG = 5_000
+
+/** A lane that counts what it sends and parks. */
+function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, pace?: Pace) {
+  const clock = openClock()
+  const parked: Parked[] = []
+  const hands = new Hands()
+  const seen = { sent: 0, madeRoom: 0 }
+  const lane = new Lane(
+    {
+      clock,
+      log: pino({ level: 'silent' }),
+      pacer: new Pacer(),
+      largeBodies: new ByteBudget(1),
+      largeBodiesOf: () => new ByteBudget(1),
+      readBody: async () => undefined,
+      deliver: async (work, destination) => {
+        seen.sent++
+        const outcome = await deliver(work, destination)
+        hands.settle(work)
+        return outcome
+      },
+      withdrawals: new Withdrawals(clock),
+      hands,
+      standingOf: () => 'held',
+      park: async (rows) => void parked.push(...rows),
+      cancel: async () => undefined,
+      claimParked: async () => ({ works: [], isAll: true }),
+      moveParked: async () => undefined,
+      madeRoom: () => seen.madeRoom++,
+      noteBusy: () => undefined,
+      ...given,
+    },
+    { destinationId: '', partition: 0 },
+    { ...SAMPLE_DESTINATION, pace },
+  )
+  onTestFinished(() => lane[Symbol.dispose]())
+  return { lane, parked, seen }
+}
+
+test('a lane that keeps up holds its partition back when it is full, parks nothing, and says when it has room', async () => {
+  const { lane, parked, seen } = openLane(async () => {
+    await nextTurn()
+    return { hasSucceeded: true, busy: null }
+  })
+  let heldBack = 0
+  for (let n = 0; n < BACKLOG; n++) {
+    if (lane.holdsBack) heldBack++
+    while (lane.holdsBack) await nextTurn()
+    lane.admit(sampleWork({ deliveryId: String(n) }))
+  }
+  while (!lane.isIdle) await nextTurn()
+  expect(heldBack).toBeGreaterThan(1)
+  expect(seen).toEqual({ sent: BACKLOG, madeRoom: heldBack })
+  expect(parked).toEqual([])
+})
+
+test('one whose destination does not answer lets go of its partition after a while, and parks what it cannot hold', async () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  const startedAt = performance.now()
+  let n = 0
+  while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
+  while (lane.holdsBack) await nextTurn()
+  expect(performance.now() - startedAt).toBeLessThan(SECOND_MS)
+  expect(lane.held).toBe(n)
+  for (; n < 2_000; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
+  expect(lane.holdsBack).toBe(false)
+  await sleep(SECOND_MS)
+  lane.admit(sampleWork({ deliveryId: 'late' }))
+  expect(parked.map(({ deliveryId }) => deliveryId)).toEqual(['late'])
+})
+
+test('what comes after the stream was told to wait has a limit too', () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  for (let n = 0; n < BACKLOG; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
+  expect(lane.held).toBeLessThan(BACKLOG)
+  expect(lane.held + parked.length).toBe(BACKLOG)
+})
+
+test('one that is disabled while it is full lets go of its partition at once', () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  let n = 0
+  while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
+  lane.configure({ ...SAMPLE_DESTINATION, isEnabled: false })
+  expect(lane.holdsBack).toBe(false)
+  expect(lane.held + parked.length).toBe(n)
+})
+
+/** PostgreSQL with more rows than a lane can take. */
+function openBacklog() {
+  const seen = { claims: 0, claimed: 0 }
+  const claimParked: LaneDeps['claimParked'] = async (_, limit) => {
+    seen.claims++
+    const works = Array.from({ length: limit }, () =>
+      sampleWork({ deliveryId: String(seen.claimed++), isWaiting: true }),
+    )
+    return { works, isAll: false }
+  }
+  return { seen, claimParked }
+}
+
+test('a paced lane takes its rows back many at a time', async () => {
+  const SECONDS = 5
+  const RATE = 20
+  let nowMs = 1_700_000_000_000
+  const backlog = openBacklog()
+  const { lane, seen } = openLane(
+    async () => ({ hasSucceeded: true, busy: null }),
+    { clock: { now: () => nowMs }, claimParked: backlog.claimParked },
+    { intervalMs: 1_000 / RATE, burst: 1, catchUpMs: 0 },
+  )
+  lane.noteParked(0)
+  for (let step = 0; step < SECONDS * RATE; step++) {
+    await nextTurn()
+    nowMs += 1_000 / RATE
+    lane.tick()
+  }
+  expect(seen.sent).toBeGreaterThanOrEqual(SECONDS * RATE - 1)
+  expect(backlog.seen.claims).toBeLessThan(seen.sent / 5)
+})
+
+test('one whose destination does not answer takes back no more than its next turn', async () => {
+  const { claimParked, seen } = openBacklog()
+  const { lane } = openLane(() => new Promise(() => undefined), { claimParked })
+  lane.noteParked(0)
+  for (let turns = 0; turns < 100; turns++) await nextTurn()
+  expect(seen.claimed).toBeLessThanOrEqual(2 * DESTINATION_CONCURRENCY_DEFAULT)
+})

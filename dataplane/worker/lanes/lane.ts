@@ -1,0 +1,395 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { BusyWindow } from '../../../core/db/deliveries/work/busy-windows.ts'
+import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
+import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
+import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
+import type { Logger } from '../../../core/log.ts'
+import { isByHand, isWhole, parkedOf, type WholeWork, type Work } from '../in-flight/work.ts'
+import type { Standing } from '../own/holdings.ts'
+import type { Answered, Target } from '../send/deliver.ts'
+import type { Destination } from '../send/destination.ts'
+import { Alarm } from './alarm.ts'
+import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
+import { Busyness } from './busy-state.ts'
+import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
+import type { Pacer } from './pacer.ts'
+import type { Withdrawals } from './withdrawals.ts'
+import { WorkQueue } from './work-queue.ts'
+
+/** Rows taken back from PostgreSQL at once. */
+const REFILL_MAX = 512
+
+/** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
+const QUEUED_MAX_MS = 5_000
+
+/** A lane whose next work came no longer ago than this keeps up: a full window of it goes out as fast as that. */
+const KEEPS_UP_MS = 1_000
+
+/** The same of an ample one. Its partition is held back for no longer. */
+const HELD_BACK_MS = KEEPS_UP_MS / 4
+
+/** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */
+const STALE_MS = 8_000
+
+/** How long before its time a paced delivery's large body is read. */
+const READ_AHEAD_MS = 200
+
+/** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
+const HELD_IN_MEMORY_MS = 1_000
+
+export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
+  clock: Clock
+  log: Logger
+  pacer: Pacer
+  /** Attempts the work and records what came of it. Resolves with what the answer says about the lane. */
+  deliver(work: WholeWork, to: Target): Promise<Answered>
+  /** The destination is busy, or, with null, is not any more. */
+  noteBusy(destinationId: string, window: BusyWindow | null): void
+  withdrawals: Withdrawals
+  /** What is to become of work that was taken under a hold. */
+  standingOf(hold: Hold): Standing
+  cancel(work: Work): Promise<void>
+  /** A lane that held its partition back has room again. */
+  madeRoom(partition: number): void
+}
+
+/**
+ * Everything that waits for one destination. Work comes from the stream and from due rows; it goes out in order, at
+ * the destination's concurrency and pace. Modes, by what holds the lane:
+ *   open      work goes out as it comes;
+ *   paced     GCRA names the next moment: short holds stay in memory, longer ones are parked as `throttled`;
+ *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
+ *             and each success doubles the concurrency up to the destination's own. Attempts by hand do not wait for
+ *             that time: a person's go at once, those of an operation one at a time;
+ *   disabled  all is parked until the destination is enabled.
+ * A lane that keeps up is spared the way through PostgreSQL: when it has ample work its partition is held back in the
+ * stream until it has room, which takes a quarter of a second at most.
+ * When a change of plan has moved the destination to another partition, all is parked for the owner of that one.
+ * While rows are parked, new work goes behind them and the lane refills from PostgreSQL, oldest first.
+ */
+export class Lane {
+  readonly #deps: LaneDeps
+  readonly #destinationId: string
+  readonly #queue = new WorkQueue()
+  readonly #largeBodies: LargeBodies
+  readonly #backlog: Backlog
+  #destination: Destination | undefined
+  /** The last known one of a destination that is gone. */
+  #partition: number
+  #isClosed = false
+  #active = 0
+  /** The stream gave it ample work, and it has not made room since. */
+  #isFilled = false
+  readonly #busyness: Busyness
+  /** The last that wanted to go was held by pacing. */
+  #isPaced = false
+  readonly #alarm = new Alarm(() => this.#pump())
+  #completedRecently = 0
+  #completedBefore = 0
+
+  constructor(deps: LaneDeps, key: LaneKey, destination: Destination | undefined) {
+    this.#deps = deps
+    this.#destinationId = key.destinationId
+    this.#destination = destination
+    this.#partition = destination?.partition ?? key.partition
+    this.#busyness = new Busyness(destination?.busy ?? null, (busy) =>
+      deps.noteBusy(key.destinationId, busy),
+    )
+    this.#backlog = new Backlog(deps)
+    this.#largeBodies = new LargeBodies(deps, this.#queue, {
+      ahead: () => this.#ahead(),
+      changed: () => this.#pump(),
+    })
+  }
+
+  get partition(): number {
+    return this.#partition
+  }
+
+  /** Nothing waits in memory or is on its way there or to PostgreSQL; attempts may be under way. */
+  get isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#backlog.isStill
+  }
+
+  get isIdle(): boolean {
+    return this.isEmpty && this.#active === 0 && !this.#backlog.exists && !this.#busyness.isBusy
+  }
+
+  get held(): number {
+    return this.#queue.length + this.#active
+  }
+
+  /** Nothing more should be taken from the stream for its partition now. */
+  get holdsBack(): boolean {
+    return this.#isFilled && !this.#queue.isScant && this.#keepsUpWithin(HELD_BACK_MS)
+  }
+
+  admit(work: Work): void {
+    const { hands } = this.#deps
+    if (!hands.take(work)) {
+      hands.abandon(work)
+      return
+    }
+    if (this.#isWithdrawn(work)) return
+    const standing = this.#deps.standingOf(work.hold)
+    if (this.#isClosed || standing === 'lost') {
+      hands.release(work)
+    } else if (this.#destination === undefined || work.isOrphan) {
+      void this.#deps.cancel(work)
+    } else if (
+      standing === 'leaving' ||
+      !this.#destination.isEnabled ||
+      this.#destination.partition !== work.partition
+    ) {
+      this.#park([work])
+    } else if (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom)) {
+      this.#park([work], this.#isPaced ? 'throttled' : 'pending')
+    } else {
+      this.#queue.push(work)
+      if (!work.isWaiting && this.#queue.isAmple) this.#isFilled = true
+      this.#pump()
+    }
+  }
+
+  /** Some of what it holds was withdrawn. */
+  dropWithdrawn(): void {
+    this.#queue.drop((work) => this.#isWithdrawn(work))
+    this.#pump()
+  }
+
+  /** The destination's settings changed; undefined when it was deleted. */
+  configure(destination: Destination | undefined): void {
+    const wasOff = this.#destination?.isEnabled !== true
+    const hasMoved = destination !== undefined && destination.partition !== this.#partition
+    const isResumed = destination?.resumedAtMs !== this.#destination?.resumedAtMs
+    this.#destination = destination
+    this.#partition = destination?.partition ?? this.#partition
+    if (isResumed) this.#busyness.end()
+    if (destination?.isEnabled !== true || hasMoved) this.#parkAll('pending')
+    else if (wasOff || isResumed) this.#backlog.note()
+    this.#pump()
+  }
+
+  /** PostgreSQL holds rows for this lane, the oldest of them in a partition. */
+  noteParked(partition: number): void {
+    if (this.#isClosed) return
+    const isElsewhere = partition !== this.#partition && this.#destination !== undefined
+    if (isElsewhere) void this.#backlog.move(this.#key, partition)
+    else this.#backlog.note()
+    this.#pump()
+  }
+
+  /** Once a second: what has waited too long in memory is parked, and a stalled refill tried again. */
+  tick(): void {
+    this.#completedBefore = this.#completedRecently
+    this.#completedRecently = 0
+    this.#dropStale()
+    const oldest = this.#queue.first
+    if (oldest !== undefined && performance.now() - oldest.queuedAt > QUEUED_MAX_MS) {
+      this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
+    }
+    this.#pump()
+  }
+
+  /** Leaves what has not been sent to the next owner of its partition, by way of PostgreSQL. */
+  handOver(): void {
+    this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
+  }
+
+  /** What comes from now on is given back, as is what has not been sent. */
+  [Symbol.dispose](): void {
+    this.#isClosed = true
+    this.#alarm[Symbol.dispose]()
+    this.#release(this.#queue.drop())
+  }
+
+  /** What is withdrawn is not sent: whoever cancels a delivery writes so, an orphan is cancelled here. */
+  #isWithdrawn(work: Work): boolean {
+    switch (this.#deps.withdrawals.stateOf(work)) {
+      case 'kept':
+        return false
+      case 'let_go':
+        this.#deps.hands.settle(work)
+        return true
+      case 'orphaned':
+        void this.#deps.cancel(work)
+        return true
+    }
+  }
+
+  #pump(): void {
+    if (this.#isClosed) return
+    this.#leaveOthers()
+    const destination = this.#destination
+    if (destination === undefined || !destination.isEnabled) {
+      if (destination === undefined) this.#refill()
+      return
+    }
+    const nowMs = this.#deps.clock.now()
+    const isLeftAlone = this.#busyness.isLeftAlone(nowMs)
+    if (isLeftAlone) {
+      this.#parkAll('pending', (work) => !isByHand(work))
+      this.#alarm.set(this.#busyness.untilMs, nowMs)
+    }
+    this.#dropStale()
+    this.#sendFirst(destination, nowMs)
+    this.#largeBodies.look()
+    if (isLeftAlone) this.#refillByHand()
+    else this.#refill()
+    if (this.#isFilled && this.#queue.isScant) this.#makeRoom()
+  }
+
+  #makeRoom(): void {
+    this.#isFilled = false
+    this.#deps.madeRoom(this.#partition)
+  }
+
+  #sendFirst(destination: Destination, nowMs: number): void {
+    const { pacer } = this.#deps
+    for (let work = this.#queue.first; work !== undefined; work = this.#queue.first) {
+      if (this.#active >= this.#concurrency(destination, work)) return
+      // One without its body takes no turn yet: pacing counts what goes out.
+      const nextMs = isWhole(work)
+        ? pacer.take(destination, nowMs)
+        : pacer.capacity(destination, nowMs, 0).nextMs
+      this.#isPaced = nextMs > nowMs
+      if (this.#isPaced) this.#hold(destination, nextMs, nowMs)
+      if (this.#isPaced || !isWhole(work)) return
+      this.#queue.shift()
+      void this.#send(work, destination)
+    }
+  }
+
+  /** How many may go out now, or in a moment. */
+  #ahead(): number {
+    const destination = this.#destination
+    if (this.#isClosed || destination?.isEnabled !== true) return 0
+    const nowMs = this.#deps.clock.now()
+    const free = this.#concurrency(destination, this.#queue.first) - this.#active
+    return Math.min(free, this.#deps.pacer.capacity(destination, nowMs, READ_AHEAD_MS).count)
+  }
+
+  /** What this worker may not send: whoever has its partition now has it, or gets it. */
+  #leaveOthers(): void {
+    for (let first = this.#queue.first; first !== undefined; first = this.#queue.first) {
+      const standing = this.#deps.standingOf(first.hold)
+      if (standing === 'held') return
+      if (standing === 'leaving') this.#parkAll('pending')
+      else this.#release(this.#queue.drop(({ hold }) => hold === first.hold))
+    }
+  }
+
+  /** Not parked either: that would take it from whoever has it now. */
+  #dropStale(): void {
+    const oldestAt = performance.now() - STALE_MS
+    const first = this.#queue.first
+    if (first === undefined || first.queuedAt >= oldestAt) return
+    this.#release(this.#queue.drop(({ queuedAt }) => queuedAt < oldestAt))
+  }
+
+  #release(works: readonly Work[]): void {
+    for (const work of works) this.#deps.hands.release(work)
+  }
+
+  /** A person who asks for an attempt does not wait until a busy destination is found ready. */
+  #concurrency({ maxConcurrency }: Destination, work?: Work): number {
+    const most = maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT
+    return work?.attemptTrigger === 'manual' ? most : this.#busyness.concurrency(most)
+  }
+
+  async #send(work: WholeWork, destination: Destination): Promise<void> {
+    this.#active++
+    const startedAtMs = this.#deps.clock.now()
+    const isCurrent = () => this.#destination?.resumedAtMs === destination.resumedAtMs
+    const answered = await this.#deps.deliver(work, { destination, isCurrent })
+    this.#active--
+    this.#completedRecently++
+    if (isCurrent()) this.#busyness.learn(this.#deps.clock.now(), answered, startedAtMs)
+    if (answered.busy !== null) this.#backlog.note()
+    this.#pump()
+  }
+
+  #hold(destination: Destination, nextMs: number, nowMs: number): void {
+    const { count } = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
+    const beyond = this.#queue.drop((_, place) => place >= count)
+    if (beyond.length > 0) this.#park(beyond, 'throttled')
+    for (const work of this.#queue) work.throttledAtMs ??= nowMs
+    const readMs = nextMs - READ_AHEAD_MS
+    this.#alarm.set(this.#queue.bodiless > 0 && readMs > nowMs ? readMs : nextMs, nowMs)
+  }
+
+  #parkAll(status: Parked['status'], isSo?: (work: Work) => boolean): void {
+    const works = this.#queue.drop(isSo)
+    if (works.length > 0) this.#park(works, status)
+  }
+
+  #park(works: Work[], status: Parked['status'] = 'pending'): void {
+    const nowMs = this.#deps.clock.now()
+    const partition = this.#partition
+    const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
+    for (const work of works) work.isParking = true
+    const rows = works.map((work) => ({
+      ...parkedOf(work, {
+        status,
+        throttledAtMs: status === 'throttled' ? (work.throttledAtMs ?? nowMs) : work.throttledAtMs,
+        lastError,
+      }),
+      partition,
+    }))
+    void this.#backlog.add(rows).then(() => {
+      // A deletion that was heard of meanwhile found neither the row nor the work.
+      for (const work of works) if (!this.#isWithdrawn(work)) this.#deps.hands.settle(work)
+      this.#pump()
+      return undefined
+    })
+  }
+
+  #refill(): void {
+    if (!this.#backlog.mayClaim || !this.#queue.isLow) return
+    const limit = this.#refillLimit()
+    if (limit <= 0) return
+    void this.#claim((admit) => this.#backlog.claim(this.#key, limit, admit))
+  }
+
+  #refillByHand(): void {
+    if (!this.#backlog.mayClaimByHand || this.#active > 0 || this.#queue.length > 0) return
+    void this.#claim((admit) => this.#backlog.claimByHand(this.#key, admit))
+  }
+
+  async #claim(take: (admit: (work: Work) => void) => Promise<void>): Promise<void> {
+    {
+      using _claim = this.#deps.hands.claiming()
+      await take((work) => this.admit(work))
+    }
+    this.#pump()
+  }
+
+  /** As much as goes out in the next seconds: claimed rows must be sent before their lease ends. */
+  #refillLimit(): number {
+    const destination = this.#destination
+    if (destination === undefined) return REFILL_MAX
+    if (this.#busyness.isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
+    const nowMs = this.#deps.clock.now()
+    const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
+    if (pace.count === 0) this.#alarm.set(pace.nextMs, nowMs)
+    const speed =
+      this.#concurrency(destination) + 2 * this.#completedBefore + this.#completedRecently
+    const wanted = Math.min(pace.count, speed)
+    const room = wanted - this.#queue.length
+    // One row costs a claim as much as many do.
+    return room < wanted / 2 ? 0 : Math.min(REFILL_MAX, room)
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#queue.isFull || (this.#keepsUpWithin(KEEPS_UP_MS) && !this.#queue.isOverfull)
+  }
+
+  #keepsUpWithin(ms: number): boolean {
+    const sinceMs = performance.now() - (this.#queue.first?.queuedAt ?? 0)
+    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < ms
+  }
+
+  get #key(): LaneKey {
+    return { destinationId: this.#destinationId, partition: this.#partition }
+  }
+}

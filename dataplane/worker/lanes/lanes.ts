@@ -1,0 +1,156 @@
+import type { Withdrawal } from '../../../core/notices/withdrawals.ts'
+import type { Work } from '../in-flight/work.ts'
+import type { LaneKey } from './backlog.ts'
+import type { Destinations } from './destinations.ts'
+import { Lane, type LaneDeps } from './lane.ts'
+
+const TICK_MS = 1_000
+
+export interface LanesDeps extends Omit<LaneDeps, 'madeRoom'> {
+  destinations: Destinations
+}
+
+/** The lanes of the partitions that this worker owns, made when work comes and dropped when they are idle. */
+export class Lanes {
+  readonly #deps: LanesDeps & LaneDeps
+  readonly #lanes = new Map<string, Promise<Lane>>()
+  readonly #open = new Map<string, Lane>()
+  readonly #ticker: NodeJS.Timeout
+  readonly #arriving = new Set<Work>()
+  /** Lanes that held their partition back when work last came. */
+  readonly #filled = new Set<Lane>()
+  #onRoom: LaneDeps['madeRoom'] = () => undefined
+
+  constructor(deps: LanesDeps) {
+    this.#deps = { ...deps, madeRoom: (partition) => this.#onRoom(partition) }
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  /** Work in memory, on its way into a lane or in one. */
+  get held(): number {
+    let held = this.#arriving.size
+    for (const lane of this.#open.values()) held += lane.held
+    return held
+  }
+
+  admit(work: Work): void {
+    const lane = this.#open.get(work.destinationId)
+    if (lane !== undefined) {
+      this.#admitTo(lane, work)
+      return
+    }
+    this.#arriving.add(work)
+    this.#laneOf(work)
+      .then((opened) => this.#admitTo(opened, work))
+      .catch((err: unknown) => {
+        // Not settled: the stream sends it again, or its row becomes due.
+        this.#deps.log.warn({ err }, 'Cannot open a lane')
+        this.#deps.hands.abandon(work)
+      })
+      .finally(() => this.#arriving.delete(work))
+  }
+
+  /** Calls `listener` when a lane that held its partition back has room again. */
+  onRoom(listener: LaneDeps['madeRoom']): void {
+    this.#onRoom = listener
+  }
+
+  /** No lane of the partition holds it back. */
+  hasRoom(partition: number): boolean {
+    for (const lane of this.#filled) {
+      if (!lane.holdsBack) this.#filled.delete(lane)
+      else if (lane.partition === partition) return false
+    }
+    return true
+  }
+
+  /** PostgreSQL holds rows for this lane, the oldest of them in this partition. */
+  async noteParked(key: LaneKey): Promise<void> {
+    const lane = await this.#laneOf(key)
+    lane.noteParked(key.partition)
+  }
+
+  /** Settings of the destination may have changed: its lane, if there is one, gets the present ones. */
+  async refresh(destinationId: string): Promise<void> {
+    this.#deps.destinations.forget(destinationId)
+    // One that is being opened may have read what was there before.
+    const lane = await this.#lanes.get(destinationId)
+    if (lane !== undefined) lane.configure(await this.#deps.destinations.get(destinationId))
+  }
+
+  /** Of what the lanes hold some may be withdrawn now. */
+  dropWithdrawn({ deliveries, deleted }: Withdrawal): void {
+    const concerned =
+      deleted.length > 0
+        ? this.#open.keys()
+        : new Set(deliveries.map(({ destinationId }) => destinationId))
+    for (const destinationId of concerned) this.#open.get(destinationId)?.dropWithdrawn()
+  }
+
+  async refreshAll(): Promise<void> {
+    this.#deps.destinations.forgetAll()
+    for (const destinationId of this.#open.keys()) await this.refresh(destinationId)
+  }
+
+  /** Parks all that has not been sent to destinations of these partitions. */
+  handOver(partitions: ReadonlySet<number>): void {
+    for (const lane of this.#lanesIn(partitions)) lane.handOver()
+  }
+
+  /** Nothing of these partitions is in memory, save attempts under way. */
+  areEmpty(partitions: ReadonlySet<number>): boolean {
+    const isArriving = [...this.#arriving].some(({ hold }) => partitions.has(hold.partition))
+    return !isArriving && this.#lanesIn(partitions).every((lane) => lane.isEmpty)
+  }
+
+  /** Another has them, or will: what these lanes know is not true any more. */
+  close(partitions: ReadonlySet<number>): void {
+    for (const [destinationId, lane] of this.#open) {
+      if (partitions.has(lane.partition)) this.#drop(destinationId, lane)
+    }
+    this.#deps.destinations.forgetAll()
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#ticker)
+    for (const lane of this.#open.values()) lane[Symbol.dispose]()
+  }
+
+  #admitTo(lane: Lane, work: Work): void {
+    lane.admit(work)
+    if (lane.holdsBack) this.#filled.add(lane)
+  }
+
+  #lanesIn(partitions: ReadonlySet<number>): Lane[] {
+    return [...this.#open.values()].filter((lane) => partitions.has(lane.partition))
+  }
+
+  #laneOf({ destinationId, partition }: LaneKey): Promise<Lane> {
+    const known = this.#lanes.get(destinationId)
+    if (known !== undefined) return known
+    const opening = this.#deps.destinations.get(destinationId).then((destination) => {
+      const lane = new Lane(this.#deps, { destinationId, partition }, destination)
+      this.#open.set(destinationId, lane)
+      // The next lane must not begin with a window that this one has ended.
+      if (destination?.busy) this.#deps.destinations.forget(destinationId)
+      return lane
+    })
+    this.#lanes.set(destinationId, opening)
+    opening.catch(() => this.#lanes.delete(destinationId))
+    return opening
+  }
+
+  #tick(): void {
+    for (const [destinationId, lane] of this.#open) {
+      lane.tick()
+      if (lane.isIdle) this.#drop(destinationId, lane)
+    }
+  }
+
+  #drop(destinationId: string, lane: Lane): void {
+    lane[Symbol.dispose]()
+    this.#filled.delete(lane)
+    this.#open.delete(destinationId)
+    this.#lanes.delete(destinationId)
+  }
+}

@@ -1,0 +1,65 @@
+import type { Db, Pool } from '../../../core/db/connection/db.ts'
+import { disableDestination } from '../../../core/db/deliveries/work/delivery-destinations.ts'
+import { Connections } from '../../../core/delivery/direct/connections.ts'
+import { directTransport } from '../../../core/delivery/direct/exchange.ts'
+import { guardedLookup } from '../../../core/egress/connect.ts'
+import { Names } from '../../../core/egress/names.ts'
+import { withoutRedaction } from '../../../core/log.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
+import { announceChanges } from '../../../core/notices/config-changes.ts'
+import type { WorkerMetrics } from '../in-flight/metrics.ts'
+import type { WholeWork } from '../in-flight/work.ts'
+import { AccessTokens } from './access-tokens.ts'
+import { deliver, type Answered, type DeliverDeps, type Target } from './deliver.ts'
+import type { CompileDeps } from './destination.ts'
+import { openReach } from './reach.ts'
+import { startTester } from './test-delivery.ts'
+
+export interface SenderDeps
+  extends CompileDeps, Pick<DeliverDeps, 'clock' | 'log' | 'results' | 'hands' | 'random'> {
+  pool: Pool
+  db: Db
+  nats: NatsConnection
+  /** The name that claimed rows carry. */
+  name: string
+  metrics: Pick<WorkerMetrics, 'attempts'>
+}
+
+export interface Sender {
+  /** Makes one attempt and hands its result on to be written. Resolves with what the answer says about the lane. */
+  deliver: (work: WholeWork, to: Target) => Promise<Answered>
+  tester: ReturnType<typeof startTester>
+  /** Resolves when what is under way has ended. */
+  close(): Promise<void>
+}
+
+/** All that sends requests to destinations, over connections that it alone has. */
+export function openSender(deps: SenderDeps): Sender {
+  const { db, clock, log, isAllowed, metrics } = deps
+  const names = new Names()
+  const connections = new Connections(guardedLookup(isAllowed, names))
+  const direct = directTransport(connections)
+  const tokens = new AccessTokens({ send: direct, clock, isAllowed })
+  const reach = openReach(direct)
+  const lines = withoutRedaction(log)
+  const disable = async (destinationId: string): Promise<void> => {
+    await disableDestination(db, destinationId, 'gone', clock.now())
+    await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
+  }
+  const deliverDeps: DeliverDeps = {
+    ...deps,
+    lines,
+    reach,
+    tokens,
+    workerName: deps.name,
+    disable: (destinationId) => {
+      disable(destinationId).catch((err: unknown) => log.error({ err }, 'Cannot disable'))
+    },
+    count: (outcome, durationMs) => metrics.attempts[outcome].observe(durationMs / 1_000),
+  }
+  return {
+    deliver: (work, to) => deliver(deliverDeps, work, to),
+    tester: startTester({ ...deps, lines, reach, tokens, names }),
+    close: () => connections.close(),
+  }
+}
