@@ -91,7 +91,7 @@ export async function whenUsable<T>(
   for (;;) {
     try {
       const answer = await look()
-      if (saidAt > 0) log.info('It can be used now')
+      if (saidAt > 0) log.info('The service is available')
       return answer
     } catch (error) {
       if (!(error instanceof Unusable)) throw error

@@ -80,7 +80,7 @@ export class Batcher<T, R extends object | true> {
     this.#busyLanes--
   }
 
-  /** What is left of the window of the next batch. */
+  /** The rest of the window of the next batch. */
   #restMs(): number {
     const { windowMs, itemsMax } = this.#options
     if (windowMs === 0 || this.#queue.length >= itemsMax) return 0

@@ -12,7 +12,7 @@ export interface ConfigFeedDeps {
   db: Db
   nats: NatsConnection
   log: Logger
-  /** What acknowledgements are signed with. */
+  /** Signs the acknowledgements of notices. */
   processId: string
   signal: AbortSignal
 }

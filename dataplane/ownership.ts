@@ -6,7 +6,7 @@ import { every } from './every.ts'
 export interface OwnershipDeps {
   db: Db
   log: Logger
-  /** Of the lease, and of the process that wants it. */
+  /** Names of the lease and of the process that wants it. */
   lease: string
   holder: string
 }
@@ -47,7 +47,7 @@ export class Ownership implements AsyncDisposable {
     const wasHeld = this.isHeld
     this.#heldUntil = epoch === undefined ? 0 : askedAt + LEASE_HELD_MS
     if (this.isHeld !== wasHeld) {
-      log.info({ lease, epoch }, this.isHeld ? 'Took a lease' : 'Stands by for a lease')
+      log.info({ lease, epoch }, this.isHeld ? 'Acquired a lease' : 'Standing by for a lease')
     }
   }
 }

@@ -7,7 +7,7 @@ import { whyUnusable } from '../core/settings/setting-files.ts'
 /** More than the programs write before they begin to work. */
 const TRIAL_BYTES = 256 * 1024
 
-/** What keeps a data directory from being used, for an error that names every fault. */
+/** The faults of a data directory, for an error that names them all. */
 export function dataDirFaults(path: string): string[] {
   try {
     makeDataDir(path)

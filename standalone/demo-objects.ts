@@ -24,7 +24,7 @@ export interface DemoOptions {
   say: Say
 }
 
-/** What the demo makes in the relay; disposing of it removes that again. */
+/** The resources of the demo; disposing removes them. */
 export interface DemoObjects extends AsyncDisposable {
   create(resource: string, body: object): Promise<z.infer<typeof Made>>
   /** Removes what demos left behind that were killed. */

@@ -14,8 +14,8 @@ const LOOK_MS = 250
 const Told = z.object({ apiUrl: z.string(), apiKey: z.string(), pid: z.number() })
 
 /**
- * What standalone.json tells of the relay that runs in the data directory. Waits for one that is starting, and says so;
- * throws when none is.
+ * Reads standalone.json of the relay that runs in the data directory. Waits for a relay that is starting, and says so;
+ * throws when there is none.
  */
 export async function findRelay(
   dataDir: string,

@@ -19,7 +19,7 @@ const RESOURCES = [
 ]
 
 const Tenant = z.object({
-  /** Of which database, without its credentials: another one holds neither the organisation nor the key. */
+  /** The database, without its credentials: another one has neither the organisation nor the key. */
   database: z.string(),
   organisationId: z.string(),
   projectId: z.string(),

@@ -15,7 +15,7 @@ export interface KeptServerOptions {
   name: string
   log: string
   start: (stop: AbortSignal) => Promise<Server>
-  /** Whether a server that runs does its work. One that does not is ended, and so started again. */
+  /** Tells whether a running server does its work; if not, it is ended and started again. */
   works?: (server: Server) => Promise<boolean>
   say: Say
   /** Gives up the first start. */

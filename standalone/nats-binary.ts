@@ -22,7 +22,7 @@ const FETCH_TIMEOUT_MS = 300_000
 /** Where an older one is there: a start must not wait long for a better one. */
 const BETTER_TIMEOUT_MS = 30_000
 
-/** One that is installed is left in peace from here on. Below the second nothing is promised. */
+/** An installed server from the first version on is used as it is; below the second none is supported. */
 const VERSION_WANTED = [2, 11] as const
 const VERSION_MIN = [2, 9] as const
 

@@ -105,7 +105,7 @@ async function debianPip(work: string, { env, timeoutMs }: InstallOptions): Prom
   }
 }
 
-/** Those of the system. A minimal Debian has none: Node brings some along. */
+/** The certificates of the system, or Node's on a minimal Debian, which has none. */
 function certificates(work: string): string {
   const known = CERTIFICATES.find((file) => existsSync(file))
   if (known !== undefined) return known

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
 /**
- * Where Node keeps our modules compiled (`NODE_COMPILE_CACHE`), from the first time that a process which had them
- * ends. One that finds them starts in half the time and with 29 MB less: it need not load Node's compiler of TypeScript.
+ * Directory in which Node caches compiled modules (`NODE_COMPILE_CACHE`) when a process ends. A process that finds them
+ * starts in half the time and with 29 MB less, because it does not load Node's TypeScript compiler.
  */
 export const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url))
 

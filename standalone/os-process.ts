@@ -9,8 +9,8 @@ const POLL_MS = 20
 export type Say = (line: string) => void
 
 /**
- * What tells one process from the next that gets the same pid: its start, in the system's own words.
- * Undefined when there is no such process, or only a zombie that nobody has reaped.
+ * The start of a process in the system's own words, which tells it from a later one with the same pid. Undefined when
+ * there is no such process, or only a zombie that nobody has reaped.
  */
 export function startOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return ps(pid, 'lstart=')

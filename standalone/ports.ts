@@ -11,7 +11,7 @@ const END = 32_768
 
 const TRIES_MAX = 1_000
 
-/** Looked at lately, the oldest first. What was given seems free to the next who looks until its server listens. */
+/** Ports given lately, the oldest first: a given port seems free until its server listens. */
 const recent = new Set<number>()
 const RECENT_MAX = 1_000
 

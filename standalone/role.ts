@@ -77,7 +77,7 @@ async function keepRunning(
   let livedMs = 0
   while (!stopped.aborted) {
     const startedAt = performance.now()
-    // One that ended at once may have found its port taken: it gets another one.
+    // A role that ended at once may have found its port taken: give it another port.
     if (livedMs < SETTLED_MS || !(await isFree(state.opsPort, host))) {
       state.opsPort = await freePort()
       onPort?.(state.opsPort)

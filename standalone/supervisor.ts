@@ -40,14 +40,14 @@ const SILENT = openLog('silent', 'standalone')
 
 type RoleName = keyof typeof ROLES
 
-/** Of the 100 characters of a name, the data directory and the role take the rest. */
+/** The data directory and the role take the rest of a name's 100 characters. */
 const INSTANCE_MAX = 75
 
 type Environment = Record<string, string | undefined>
 
 export interface StandaloneOptions {
   settings: Settings
-  /** What the roles get besides what we set. */
+  /** Further environment of the roles. */
   env: Environment
   say: Say
   /** Aborted when the operator wants it to end, also while it starts. */
@@ -56,7 +56,7 @@ export interface StandaloneOptions {
 
 type MetricsUrls = Record<keyof typeof ROLES, string | null> & { gateway: null }
 
-/** What `<DATA_DIR>/standalone.json` tells programs beside us. (decisions: Running it) */
+/** The content of `<DATA_DIR>/standalone.json`, for other programs. (decisions: Running it) */
 export interface Standalone {
   apiUrl: string
   ingestUrl: string
@@ -268,7 +268,7 @@ function roleEntries(): [RoleName, string][] {
   return Object.entries(ROLES) as [RoleName, string][]
 }
 
-/** What names a database without its credentials. */
+/** Names a database without its credentials. */
 function nameOf(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`

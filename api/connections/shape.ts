@@ -32,7 +32,7 @@ const changeable = {
     .boolean()
     .nullable()
     .describe('A disabled connection gets no new deliveries. True by default.'),
-  filter: Filter.nullable().describe('What an event must match; null takes every event.'),
+  filter: Filter.nullable().describe('The condition for events; null matches every event.'),
   metadata: Metadata.nullable().describe('Null is none.'),
 }
 

@@ -150,6 +150,6 @@ async function keep({ db, log }: Deps, { claim, keyring }: Once, answer: Answer)
   try {
     await keepAnswer(db, claim, seal(keyring, kept))
   } catch (err) {
-    log.error({ err }, 'Cannot keep the answer of an idempotent request')
+    log.error({ err }, 'Cannot store the answer of an idempotent request')
   }
 }

@@ -18,8 +18,8 @@ const ACKNOWLEDGE_WAIT_MS = 2_000
 
 /**
  * Tells every process of a committed change and returns when each live ingest process has forgotten the old state,
- * and each live worker that of a destination, or after 2 s. (decisions: Ingest, "What a 201 or 200 of the management
- * API said holds at ingest at once")
+ * and each live worker that of a destination, or after 2 s. (decisions: Ingest, on the answers 201 and 200 of the
+ * management API)
  */
 export async function announceChanges(
   deps: AskDeps,

@@ -16,7 +16,7 @@ interface AdmissionDeps {
   isLeaving(): boolean
 }
 
-/** Of the same replica: one that opened so lately is the other half of a dial that crossed this one. */
+/** A session of the same replica younger than this comes from a dial that crossed this one. */
 const FRESH_MS = 3_000
 const RETRY_SECONDS = 2
 

@@ -34,7 +34,7 @@ import { Sessions } from './sessions.ts'
 /** Workers count a gateway as dead that they have not heard for three of these. */
 const LIFE_MS = 1_000
 const PROVISION_MS = 1_000
-/** What a notice did not reach is found out this often. (decisions: Connectors, replicas, tunnel) */
+/** Interval of reading the database, in case a notice was lost. (decisions: Connectors, replicas, tunnel) */
 const SWEEP_MS = 10_000
 
 export interface GatewayDeps {
@@ -95,7 +95,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       await Promise.all(tasks)
       await close(server)
       rows[Symbol.dispose]()
-      await takeLeave().catch((err: unknown) => log.warn({ err }, 'Cannot take leave'))
+      await takeLeave().catch((err: unknown) => log.warn({ err }, 'Cannot deregister the process'))
     },
   }
 }

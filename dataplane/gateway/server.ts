@@ -7,7 +7,7 @@ import type { Logger } from '../../core/log.ts'
 import { FRAME_BYTES_MAX, SUBPROTOCOL, TUNNEL_PATH } from '../../core/tunnel/protocol.ts'
 import { within } from '../../core/within.ts'
 
-/** What the gateway answers to an agent that dials. */
+/** The gateway's answer to an agent that dials. */
 export type Admission<Owner> =
   | { kind: 'admitted'; owner: Owner }
   | {
@@ -145,7 +145,7 @@ function readDialled({ headers }: IncomingMessage, remoteIp: string): Dialled {
   return { token, remoteIp, gateways }
 }
 
-/** What a client hears that has too many connections. */
+/** The answer to a client that has too many connections. */
 export const CONNECTION_REFUSAL = answerText({
   kind: 'refused',
   status: 429,

@@ -14,7 +14,7 @@ interface SessionRowsDeps {
 /** Sessions that opened or closed within this time are one write. */
 const GATHER_MS = 50
 
-/** Writes down which sessions this gateway has. What cannot be written is made up for by `settle`. */
+/** Stores the sessions of this gateway. `settle` repairs rows that could not be written. */
 export class SessionRows {
   readonly #deps: SessionRowsDeps
   readonly #opened = new Map<string, Session>()
@@ -67,7 +67,7 @@ export class SessionRows {
     })
   }
 
-  /** One write after the other, so that what closed is deleted after it was inserted. */
+  /** Writes one after the other, so that a closed session is deleted after it was inserted. */
   async #inTurn(write: () => Promise<void>): Promise<void> {
     const turn = this.#writing.then(write)
     this.#writing = turn.catch(() => {})

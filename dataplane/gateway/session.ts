@@ -23,7 +23,7 @@ export interface SessionDeps {
   closed(session: Session, end: LinkEnd): void
 }
 
-/** One agent's WebSocket at this gateway. */
+/** An agent's WebSocket at this gateway. */
 export class Session {
   readonly id = crypto.randomUUID()
   readonly openedAtMs = Date.now()

@@ -59,7 +59,7 @@ export class Sessions<S extends Choosable = Session> {
     if (sessions.size === 0) this.#byConnector.delete(connectorId)
   }
 
-  /** Of two random sessions with room the one with fewer requests in flight. Undefined when none has room. */
+  /** Picks two random sessions with room and returns the one with fewer requests in flight. Undefined when none has room. */
   pick(connectorId: string): S | undefined {
     const open = [...this.of(connectorId)].filter(({ streams }) => streams.hasRoom)
     if (open.length < 2) return open[0]

@@ -10,7 +10,7 @@ import {
 } from '../../core/tunnel/protocol.ts'
 import type { BodyBudget } from './body-budget.ts'
 
-/** What became of a request that was given to a session. */
+/** The outcome of a request that a session got. */
 export type Outcome =
   | { kind: 'response'; head: ResponseHead; body: Uint8Array }
   | { kind: 'failure'; failure: Failure }

@@ -21,7 +21,7 @@ export async function keepBilling(deps: BillingTaskDeps): Promise<void> {
   await closeWindows(deps.db, deps)
 }
 
-/** What plans grant is read at a start: organisations follow it. */
+/** Applies the present plans to the organisations: a start may bring changed ones. */
 export async function followPlans(deps: BillingTaskDeps): Promise<void> {
   const { db, clock } = deps
   if (await reclassifyOrganisations(db, deps)) await ensurePartitions(db, clock.now())

@@ -32,7 +32,7 @@ export class EndedMeanwhile extends Error {
   override readonly name = 'EndedMeanwhile'
 }
 
-/** What a chunk is about. */
+/** The deliveries of a chunk. */
 interface Take {
   deliveries: (LeftOver & { status: string })[]
   afterId: string | null
@@ -40,8 +40,8 @@ interface Take {
 }
 
 /**
- * Cancels the next deliveries of an operation. What is cancelled and what cannot be are counted in the transaction
- * that cancels; what could not be decided then is kept with the operation, and comes first next time.
+ * Cancels the next deliveries of an operation. The transaction that cancels also counts cancelled and refused deliveries.
+ * Undecided ones are stored with the operation and come first next time.
  */
 export async function cancelChunk(deps: CancelDeps, operation: Operation): Promise<void> {
   const { deliveries, afterId, isLast } = await take(deps, operation)

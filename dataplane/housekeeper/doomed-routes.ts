@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Db } from '../../core/db/connection/db.ts'
 import { cancelStep, nextDoomedRoute } from '../../core/db/deliveries/act/doomed-routes.ts'
 
-/** Of a second, so that a long backlog of what was deleted leaves most of a core to live traffic. */
+/** Share of each second for cancelling: a long backlog of deleted routes leaves most of a core to live traffic. */
 const PASS_MS = 200
 
 /** Cancels what waits for destinations and connections that were deleted, as far as the deletion itself did not. */

@@ -21,7 +21,7 @@ import { giveWay } from '../../core/loop/turn.ts'
 import type { Standing } from '../../core/plans/standing.ts'
 import { countsOf } from './reasons.ts'
 
-/** What one chunk may take, and what the organisation is granted. */
+/** The limits of a chunk, and the standing of the organisation. */
 interface Chunk {
   standing: Standing
   now: Date
@@ -49,7 +49,7 @@ async function retryChunk(
   const place = { ...operation, nowMs: now.getTime() }
   const { found, afterId, isLast } = await nextDeliveries(tx, selection, place, limit)
   const { status } = selection
-  // What changed its status since it was read is selected no more.
+  // A delivery that changed its status since it was read no longer matches.
   const locked = (await lockDeliveries(tx, found)).filter(
     (delivery) => status === undefined || delivery.status === status,
   )
@@ -63,7 +63,7 @@ async function retryChunk(
   return { processed: locked.length, failures, afterId, leftOver: [], isLast }
 }
 
-/** One event of a chunk, and what becomes of it. */
+/** The outcome of an event of a chunk. */
 type Outcome = { refusal: string } | { deliveries: ReplayDelivery[] }
 
 async function replayChunk(
@@ -100,7 +100,7 @@ async function replayChunk(
   }
 }
 
-/** Of the first of these events, at least one: as many as fit the chunk. */
+/** Outcomes of the first events, as many as fit the chunk and at least one. */
 async function outcomesOf(
   tx: Db,
   events: readonly EventSummary[],

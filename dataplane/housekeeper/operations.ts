@@ -34,7 +34,7 @@ export interface OperationDeps {
 /** Organisations that take turns in one round. */
 const ROUND_MAX = 1_000
 
-/** One run ends after this long, so that it sees that the lease was lost or the process stops. */
+/** A run ends after this long, to see whether the lease was lost or the process stops. */
 const RUN_MS = 1_000
 
 /** When an operation whose window is full looks again, and one whose chunk failed. */
@@ -60,7 +60,7 @@ export async function runOperations(deps: OperationDeps, mayGoOn: () => boolean)
   }
 }
 
-/** What finished long ago. */
+/** Deletes operations that finished long ago. */
 export async function deleteFinished({ db, clock }: OperationDeps): Promise<void> {
   const before = new Date(clock.now() - OPERATION_DAYS * DAY_MS)
   await deleteOldOperations(db, before, DELETE_BATCH)

@@ -5,8 +5,8 @@ import { runRetention } from '../../core/retention/run.ts'
 import type { RetentionDeps } from '../../core/retention/step.ts'
 
 /**
- * The nightly run when one is due, also one that was missed: it purges what was past retention at the moment it was
- * due. One that is interrupted or leaves something is due again.
+ * Makes the nightly run if it is due, also a missed one: it purges everything that was past retention at its time. A run
+ * that is interrupted or leaves something is due again.
  */
 export async function purgeNightly(deps: RetentionDeps & { log: Logger }): Promise<void> {
   const { db, clock, log, signal } = deps
@@ -15,7 +15,7 @@ export async function purgeNightly(deps: RetentionDeps & { log: Logger }): Promi
   if (lastMs !== undefined && lastMs >= dueMs) return
   try {
     const report = await runRetention(deps, dueMs)
-    if (report !== undefined) log.info({ report }, 'Purged what is past retention')
+    if (report !== undefined) log.info({ report }, 'Purged rows past retention')
   } catch (error) {
     if (!signal.aborted) throw error
   }

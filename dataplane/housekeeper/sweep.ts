@@ -58,8 +58,8 @@ interface Walk {
 
 /**
  * Finds first attempts whose message was lost (a process died between commit and publish, NATS refused or forgot it,
- * a worker died with it) and makes them due. The one recovery path: everything else that waits has a row with a time.
- * What stands in line in the stream is left there, and does not keep the rest waiting.
+ * a worker died with it) and makes them due. This is the only recovery path: every other waiting delivery has a row with a
+ * time. Deliveries that queue in the stream stay there and do not keep the rest waiting.
  */
 export class Sweep {
   readonly #deps: SweepDeps
@@ -111,7 +111,7 @@ export class Sweep {
       one.leaseUntil.getTime() <= nowMs && !inLine.has(one.partition)
     const lost = placed.filter(isLost)
     const moved = await this.#move(lost, nowMs)
-    // What a worker has taken meanwhile is looked at again.
+    // A delivery that a worker has just claimed is checked again later.
     walk.heldId ??= (
       moved < lost.length ? placed : placed.filter((one) => !isLost(one))
     )[0]?.deliveryId
@@ -119,7 +119,7 @@ export class Sweep {
     return endId === lastId
   }
 
-  /** The partitions that are left alone. What a consumer does not give though it is asked for is as lost as the rest. */
+  /** Partitions to skip, because their deliveries queue in the stream. A consumer that gives its worker none has lost them. */
   async #standingInLine(): Promise<ReadonlySet<number>> {
     const { manager, log } = this.#deps
     const lines = await linesOf(this.#deps)
@@ -139,7 +139,7 @@ export class Sweep {
     if (lost.length === 0) return 0
     const { pool, nats, log } = this.#deps
     const moved = await moveToWaiting(pool, lost, nowMs)
-    if (moved > 0) log.info({ moved }, 'Dispatching lost deliveries again')
+    if (moved > 0) log.info({ moved }, 'Made lost deliveries due')
     wakeWorkers(nats)
     return moved
   }

@@ -139,7 +139,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
       await feed.done
       await Promise.all(tasks)
       await signOff(deps, gathered, processId).catch((err: unknown) =>
-        log.warn({ err }, 'Cannot sign off'),
+        log.warn({ err }, 'Cannot deregister the process'),
       )
       limits[Symbol.dispose]()
       await nats.flush()
@@ -157,7 +157,7 @@ function openHandshakes(deps: IngestDeps, activity: Activity): Handshakes {
   })
 }
 
-/** What is gathered in memory and written now and then. */
+/** Counts gathered in memory and written periodically. */
 type Gathered = [Activity, SecretUsage, UnstoredRejections]
 
 function reportOften(

@@ -11,7 +11,7 @@ import {
   type Reply,
 } from '../../core/tunnel/call.ts'
 
-/** What came of a call. */
+/** The outcome of a call. */
 export type CallOutcome =
   | { kind: 'response'; reply: Extract<Reply, { kind: 'response' }>; body: Buffer }
   | { kind: 'failure'; reply: Extract<Reply, { kind: 'failure' }> }
@@ -61,7 +61,7 @@ export class GatewayCalls {
 
   /** Resolves once. Never rejects. */
   async call(head: CallHead, body: Buffer): Promise<CallOutcome> {
-    // What is published while disconnected waits in memory, to be sent when nobody wants it any more.
+    // A message published while disconnected would wait in memory and be sent when nobody wants it any more.
     if (!isConnected(this.#nats)) return { kind: 'unsent', isFull: false }
     const { promise, resolve } = Promise.withResolvers<CallOutcome>()
     const id = String(this.#next++)

@@ -247,7 +247,9 @@ function openPartitions(deps: WorkerDeps, stations: Stations, member: Member): P
     {
       took: () => {
         const looks = [consumption.look(holdings.holds()), due.take(), findParked()]
-        Promise.all(looks).catch((err: unknown) => deps.log.warn({ err }, 'Cannot take over'))
+        Promise.all(looks).catch((err: unknown) =>
+          deps.log.warn({ err }, 'Cannot take partitions over'),
+        )
       },
       handOver: async (holds) => await handOver({ ...deps, ...stations }, holds),
       lost: (gone) => lanes.close(gone),

@@ -134,7 +134,7 @@ test('a clock that is set an hour ahead and back again loses nothing, holds noth
   expect(all).toHaveLength(ids.length)
   expect(new Set(all).symmetricDifference(new Set(ids))).toEqual(new Set())
   expect(logOf('worker')).not.toContain('Lost partitions')
-  expect(logOf('housekeeper').split('Took a lease')).toHaveLength(2)
+  expect(logOf('housekeeper').split('Acquired a lease')).toHaveLength(2)
 }, 240_000)
 
 const Told = z.object({ apiKey: z.string() })

@@ -67,7 +67,7 @@ test('a request that is rejected for itself has no detail', async () => {
 
 /** What ingest has logged of the one request of a source. */
 function lineOf(source: Resource): Resource {
-  const line = lines.find((text) => text.includes(source.id) && text.includes('Took a request'))
+  const line = lines.find((text) => text.includes(source.id) && text.includes('Handled a request'))
   if (line === undefined) throw new Error('The request is not logged yet')
   return JSON.parse(line)
 }

@@ -102,7 +102,7 @@ export class Tail {
       const startedAt = performance.now()
       this.#isPoked = false
       const waitMs = await this.#look().catch((err: unknown) => {
-        log.warn({ err, projectId: this.#projectId }, 'Cannot look for new events')
+        log.warn({ err, projectId: this.#projectId }, 'Cannot read new events')
         return POLL_MS
       })
       const rest = (performance.now() - startedAt) * REST_FACTOR

@@ -4,7 +4,7 @@ import { encodeDelivery, encodeEvent } from '../../../core/jetstream/delivery-me
 import { deliverySubject } from '../../../core/jetstream/stream-subjects.ts'
 import type { Publisher } from './publisher.ts'
 
-/** Sends a stored event's deliveries to the workers. What does not arrive is the sweeper's. */
+/** Sends a stored event's deliveries to the workers. The sweeper takes deliveries that do not arrive. */
 export function dispatch(publisher: Publisher, event: NewEvent): void {
   if (event.deliveries.length === 0) return
   const encoded = encodeEvent(

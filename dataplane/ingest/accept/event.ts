@@ -6,7 +6,7 @@ import type { Headers } from '../../../core/request/headers.ts'
 export interface IngestRequest {
   method: string
   maskId: string
-  /** What follows the mask id: `/` when nothing does. */
+  /** The path after the mask id; `/` if empty. */
   path: string
   /** The whole path, mask id included. */
   fullPath: string
@@ -24,7 +24,7 @@ export type Incoming = Omit<NewEvent, 'id' | 'leaseUntilMs' | 'deliveries'> & {
   deliveries: readonly Omit<NewDelivery, 'id'>[]
   /** For the spool, which looks the quota up again when the event is stored. */
   maskId: string
-  /** Of its organisation at a moment, when that is hard-capped. */
+  /** The quota of a hard-capped organisation at a moment. */
   quotaAt: (nowMs: number) => Quota | null
 }
 
@@ -35,8 +35,8 @@ export type CountedEvent = NewEvent & { quota: Quota | null }
 export type StampedEvent = Incoming & CountedEvent
 
 /**
- * What became of an event. `failed` is one that PostgreSQL refused by itself, after its neighbours were stored without
- * it, or that the spool did not take; `spooled` one that is to be stored when PostgreSQL is back.
+ * The outcome of an event. `failed`: PostgreSQL refused it alone, after its neighbours were stored, or the spool refused
+ * it. `spooled`: it is stored when PostgreSQL is back.
  */
 export type StoreResult = BatchResult | { kind: 'spooled'; id: Buffer }
 

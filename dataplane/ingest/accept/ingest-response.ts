@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a source says to a stored event. (decisions: Resources, `ingestResponse`) */
+/** The answer of a source to a stored event. (decisions: Resources, `ingestResponse`) */
 export const IngestResponse = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('default') }),
   z.object({ kind: z.literal('empty') }),

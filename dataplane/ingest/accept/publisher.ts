@@ -9,10 +9,10 @@ const WINDOW = 1_024
 /** Messages waiting for a place in the window: a few hundred milliseconds of the highest load. */
 const QUEUE_MAX = 8_192
 
-/** Of both together: large bodies fill memory before they are many. */
+/** Bytes pending and queued: a few large bodies fill memory. */
 const BYTES_MAX = 64 * 1024 * 1024
 
-/** One message's deliveries and bytes: far below what NATS takes at once, and little to come again for one of them. */
+/** Deliveries and bytes of a message: far below NATS' limit, and few deliveries come again when one is given back. */
 const PACK_MAX = 64
 const PACK_BYTES_MAX = 128 * 1024
 
@@ -47,7 +47,7 @@ export class Publisher {
   readonly #queue: Message[] = []
   readonly #expiry: NodeJS.Timeout
   #next = 0
-  /** Of what is pending and queued. */
+  /** Bytes pending and queued. */
   #bytes = 0
   /** Deliveries given up: left to the sweeper. */
   dropped = 0

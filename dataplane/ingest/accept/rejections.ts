@@ -19,8 +19,8 @@ interface Budget {
 }
 
 /**
- * Which rejected requests are stored: enough to see what is wrong, never so many that whoever knows a mask id can
- * fill the disk. What is past the budget is counted and answered all the same. (decisions: Ingest, Rejected events)
+ * Decides which rejected requests are stored: enough to find a fault, never so many that somebody who knows a mask id
+ * can fill the disk. Requests past the budget are still counted and answered. (decisions: Ingest, Rejected events)
  */
 export class Rejections {
   readonly #clock: Clock

@@ -56,7 +56,7 @@ export interface IngestSource {
   response: IngestResponse
   /** Requests per second; 0 is unlimited. */
   rateLimit: number
-  /** Of the organisation; null is unlimited. */
+  /** Requests per second of the organisation; null is unlimited. */
   clamp: number | null
   retentionClass: number
   /** The quota of the window that a moment is in; null where nothing is refused. */
@@ -64,7 +64,7 @@ export interface IngestSource {
   /** Until then the plan is what it is now. */
   holdsUntilMs: number
   connections: readonly IngestConnection[]
-  /** Of the enabled connections that have one, in their order. */
+  /** Filters of the enabled connections that have one, in their order. */
   filters: readonly CompiledFilter[]
 }
 
@@ -96,8 +96,8 @@ export class Sources {
   }
 
   /**
-   * Undefined when no source has the mask id. Rejects while PostgreSQL is away and the source is not known. One that is
-   * known holds through an outage that is spooled, even when its plan has come to its term.
+   * Undefined when no source has the mask id. Rejects while PostgreSQL is away and the source is not cached. A
+   * cached source stays valid through a spooled outage, even past the term of its plan.
    */
   get(maskId: string): IngestSource | undefined | Promise<IngestSource | undefined> {
     const known = this.#byMask.get(maskId)
@@ -243,7 +243,7 @@ function compileSource(
   }
 }
 
-/** What the plan says: a plan can change by itself only where a subscription's period ends. */
+/** The terms of the plan: it changes by itself only at the end of a subscription's period. */
 function termsOf(
   row: IngestSourceRow,
   { plans, clock }: SourcesDeps,

@@ -46,7 +46,7 @@ export function openStore(
     const free = events.filter((event) => event.quota === null)
     const results = new Map<StampedEvent, StoreResult>()
     for (const group of [free, capped]) {
-      // One group may be committed when the other fails: each event gets the answer that is true of it.
+      // If one group is committed and the other fails, each event still gets the right answer.
       const stored = await store(group, nowMs).catch((err: unknown) => {
         deps.log.warn({ err }, 'Cannot store a batch')
         return group.map((): StoreResult => ({ kind: 'failed' }))
@@ -91,7 +91,7 @@ export function openBatchStore(
         deps.log.error({ err: error, sourceId: events[0]?.sourceId }, 'Cannot store an event')
         return [{ kind: 'failed' }]
       }
-      // One request must not cost its neighbours anything: halves are stored until the culprit stands alone.
+      // A faulty event must not cost its neighbours anything: halve the batch until it is alone.
       const middle = events.length >> 1
       return [
         ...(await storeBatch(events.slice(0, middle), nowMs)),

@@ -41,7 +41,7 @@ export class UnstoredRejections {
     this.#add(count)
   }
 
-  /** What could not be written stays for the next time. */
+  /** Writes the counts; they stay for the next time if that fails. */
   async flush(): Promise<void> {
     if (this.#counts.size === 0) return
     const counts = [...this.#counts.values()]

@@ -3,7 +3,7 @@ import { encodeId } from '../../../core/ids.ts'
 import type { StoreResult } from '../accept/event.ts'
 import type { IngestResponse } from '../accept/ingest-response.ts'
 
-/** What a sender is told. */
+/** The answer to a sender. */
 export interface Answer {
   status: number
   headers: Record<string, string>
@@ -49,7 +49,7 @@ export function unavailable(): Answer {
   return plainRefusal(503, 'The event could not be stored, try again', { 'retry-after': '1' })
 }
 
-/** What the sender of an event hears of what became of it. */
+/** The answer to the sender of an event, by its outcome. */
 export function answerTo(result: StoreResult, response: IngestResponse): Answer {
   switch (result.kind) {
     case 'stored':

@@ -30,7 +30,7 @@ import { isInOverlap, type SecretUsage } from './secret-usage.ts'
 export interface HandleDeps extends AcceptDeps {
   clock: Clock
   log: Logger
-  /** One line a request. */
+  /** Gets a line for each request. */
   lines: Logger
   sources: Sources
   limits: IngestLimits
@@ -69,7 +69,7 @@ export async function handle(
     report(deps, { source, request, startedAt }, answer)
     return answer
   } catch (err) {
-    if (!(err instanceof KeysBusy)) deps.log.warn({ err }, 'Cannot take a request')
+    if (!(err instanceof KeysBusy)) deps.log.warn({ err }, 'Cannot handle a request')
     return closing(unavailable())
   }
 }
@@ -157,11 +157,11 @@ async function reject(deps: HandleDeps, received: Received, rejection: Rejection
     if (!isKept) deps.unstored.note(source, rejection.reason)
   } catch (err) {
     deps.unstored.note(source, rejection.reason)
-    deps.log.warn({ err }, 'Cannot keep a rejected request')
+    deps.log.warn({ err }, 'Cannot store a rejected request')
   }
 }
 
-/** What a request takes in the database: its sender chooses all of it. */
+/** Bytes of a request in the database: its sender chooses all of them. */
 function storedBytes({ request, signed: { body } }: Received): number {
   const { path, query, rawHeaders } = request
   const headers = rawHeaders.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
@@ -225,7 +225,7 @@ function notAllowed(source: IngestSource): Answer {
   return plainRefusal(405, `This source takes ${allowed}`, { allow: allowed })
 }
 
-/** What is left of the request is not read. */
+/** Closes the connection without reading the rest of the request. */
 function closing(answer: Answer): Answer {
   return { ...answer, close: true }
 }
@@ -243,6 +243,6 @@ function report(deps: HandleDeps, { source, request, startedAt }: Passing, answe
       rejectionDetail: answer.rejection?.detail,
       durationMs: performance.now() - startedAt,
     },
-    'Took a request',
+    'Handled a request',
   )
 }

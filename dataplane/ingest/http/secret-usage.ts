@@ -40,7 +40,7 @@ export class SecretUsage {
     use.lastSeenAtMs = nowMs
   }
 
-  /** When it resolves, all that was noted before is written. What cannot be written is kept for the next time. */
+  /** Writes all counts noted so far; they stay for the next time if that fails. */
   flush(): Promise<void> {
     const write = async (): Promise<void> => await this.#write()
     // A write under way may hold counts that the caller waits for; if it failed they are back for this one.

@@ -31,7 +31,7 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: EDGE_OPTIONS,
     clientErrorHandler: (error, socket) => refuseConnection(edge, error, socket),
-    // What arrives on an open connection while the process stops is still taken; its answer closes the connection.
+    // A request on an open connection is still answered while the process stops; its answer closes the connection.
     return503OnClosing: false,
   })
   guardEdge(app.server, edge)
@@ -65,10 +65,10 @@ async function sendLast(reply: FastifyReply, answer: Answer): Promise<FastifyRep
   return send(reply, { ...answer, headers: { ...answer.headers, connection: 'close' } })
 }
 
-/** What a client is told that has too many connections. */
+/** Answers a client that has too many connections. */
 export const connectionRefusal = (): string => refusalText(edge, TOO_MANY_CONNECTIONS)
 
-/** What no source sees is answered in ingest's own shape too. */
+/** Faults that no source sees are answered in the shape of ingest too. */
 function answerFault(fault: EdgeFault): EdgeAnswer {
   return refusalOf(fault)
 }

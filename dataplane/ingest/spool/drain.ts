@@ -57,7 +57,7 @@ interface Spooled {
 export class Drain {
   readonly #deps: DrainDeps
   readonly #store: ReturnType<typeof openBatchStore>
-  /** What a process that died between the last batch and its end had begun was ended. */
+  /** The batch of a process that died in the middle was finished. */
   #isTidy = false
   /** Events that this process has stored, and those that PostgreSQL refused. */
   stored = 0
@@ -97,7 +97,7 @@ export class Drain {
         await endDrains(db, clock.now())
         this.#isTidy = true
         const tookMs = Math.round(performance.now() - startedAt)
-        if (events > 0) log.info({ events, tookMs }, 'Stored all that was spooled')
+        if (events > 0) log.info({ events, tookMs }, 'Stored all spooled events')
         return
       }
       const batch = await this.#readable(messages)
@@ -116,7 +116,7 @@ export class Drain {
     }
   }
 
-  /** The events of a batch as they are to be stored. One that cannot be read, of a newer version, is put aside. */
+  /** Decodes the events of a batch. Puts an unreadable event of a newer version aside. */
   async #readable(messages: readonly SpooledMessage[]): Promise<Spooled[]> {
     const nowMs = this.#deps.clock.now()
     const batch: Spooled[] = []
@@ -145,7 +145,7 @@ export class Drain {
     }
   }
 
-  /** Of a capped organisation it is counted exactly, but the 200 was given: no limit can refuse it any more. */
+  /** The quota without its limit: deliveries of a capped organisation are counted exactly, but the 200 was given already. */
   async #quotaOf({ maskId }: SpooledEvent, nowMs: number): Promise<Quota | null> {
     const quota = (await this.#deps.sources.get(maskId))?.quotaAt(nowMs) ?? null
     return quota && { ...quota, limit: Number.MAX_SAFE_INTEGER }
@@ -183,7 +183,7 @@ export class Drain {
     notices.note(event.projectId)
   }
 
-  /** Of an event whose key another one has. False when it was stored already or PostgreSQL refuses it. */
+  /** Stores an event without deliveries, because another has its key. False if it was stored already or is refused. */
   async #keepUndelivered(one: Spooled): Promise<boolean> {
     const { pool, clock } = this.#deps
     try {

@@ -66,7 +66,7 @@ export class Outage implements Fallback {
   /** To be called now and then. */
   async probe(): Promise<void> {
     if (!this.isAway) return
-    // One at a time: a probe that hangs holds a connection.
+    // Run a single probe at a time: one that hangs keeps a connection.
     this.#probing ??= probeWrites(this.#deps.db).finally(() => (this.#probing = undefined))
     try {
       await within(PROBE_WAIT_MS, this.#probing, failUnanswered)
@@ -76,7 +76,7 @@ export class Outage implements Fallback {
     }
     const awayMs = Math.round(performance.now() - (this.#sinceMs ?? 0))
     this.#sinceMs = undefined
-    this.#deps.log.info({ awayMs }, 'PostgreSQL is back: storing what was spooled')
+    this.#deps.log.info({ awayMs }, 'PostgreSQL is back: storing spooled events')
   }
 
   begin(err: unknown): void {

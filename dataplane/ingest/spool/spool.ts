@@ -109,7 +109,7 @@ export class Spool implements AsyncDisposable {
     }
   }
 
-  /** To be called at a failure: how long it has failed. One long after the last begins anew. */
+  /** Call it at a failure: returns how long the spool has failed. A failure long after the last starts a new count. */
   #silentMs(): number {
     const now = performance.now()
     if (now - this.#failedAt > PATIENCE_MS) this.#silentSince = this.#lostSince ?? now

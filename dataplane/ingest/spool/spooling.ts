@@ -11,7 +11,7 @@ const LOOK_MS = 500
 
 type OpenDeps = Pick<DrainDeps, 'db' | 'log'> & ConstructorParameters<typeof Spool>[0]
 
-/** What is needed to go on accepting while PostgreSQL is away. */
+/** Parts that accept events while PostgreSQL is away. */
 export interface Spooling {
   spool: Spool
   outage: Outage

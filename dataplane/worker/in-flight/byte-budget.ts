@@ -14,7 +14,7 @@ export class Share {
     this.#change(bytes)
   }
 
-  /** What more than this was taken goes back. */
+  /** Returns the bytes beyond this number to the budget. */
   shrink(bytes: number): void {
     if (bytes < this.#held) this.grow(bytes - this.#held)
   }
@@ -62,7 +62,7 @@ export class ByteBudget {
     return new Share(bytes, this.#change)
   }
 
-  /** Resolves in turn, when there is room. What is more than the whole budget goes alone. */
+  /** Resolves in turn, when there is room. A share larger than the whole budget is given alone. */
   take(bytes: number): Promise<Share> {
     return new Promise((resolve) => {
       this.#line.push({ bytes, grant: resolve })

@@ -1,7 +1,7 @@
 import type { Answers } from './message-ack.ts'
 import type { Work } from './work.ts'
 
-/** Of those that were settled while a claim was under way; past it the oldest is forgotten. */
+/** Deliveries remembered that settled while a claim was under way; past it the oldest is forgotten. */
 const REMEMBERED_MAX = 10_000
 
 /**
@@ -58,7 +58,7 @@ export class Hands {
     this.#underWay.add(work)
   }
 
-  /** What is being sent, until its result is written. */
+  /** Deliveries being sent, until their results are written. */
   get underWay(): ReadonlySet<Work> {
     return this.#underWay
   }
@@ -71,7 +71,7 @@ export class Hands {
 
   /** Its outcome is in PostgreSQL: nothing else needs to remember it. */
   settle(work: Work): void {
-    // One that was parked, or whose partition came back under another hold, may have been claimed since.
+    // A parked delivery, or one whose partition came back under another hold, may have been claimed since.
     const isNewest = !work.isParking && this.#works.get(work.deliveryId) === work
     if (this.#claims > 0 && isNewest) this.#remember(work.deliveryId)
     this.acknowledge(work)

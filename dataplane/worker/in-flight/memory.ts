@@ -9,11 +9,11 @@ import { ByteBudget, type Share } from './byte-budget.ts'
 /** Lanes that take parked rows back at once: fewer than there are connections. */
 const CLAIMS_MAX = 8
 
-/** What a worker may hold of deliveries. They are apart, so that large bodies keep no small ones from coming in. */
+/** Memory of a worker for deliveries. The budgets are separate, so that large bodies do not block small ones. */
 export interface Memory {
   /** Messages and claimed rows, smaller bodies with them, and answers that are to be written. */
   work: ByteBudget
-  /** What claims under way may bring, which is not known before. */
+  /** Bytes that claims under way may bring, which nobody knows before. */
   claims: ByteBudget
   /** Larger bodies, each from before it is read until its attempt is over. */
   largeBodies: ByteBudget

@@ -1,8 +1,8 @@
 import type { StreamMessage } from '../../../core/jetstream/delivery-pull.ts'
 
 /**
- * What a message's deliveries say of it, each once. The message is answered with the last of them; one that was given
- * back brings all of it again, and those that are taken care of by then are not claimed a second time.
+ * Acks a stream message when all of its deliveries are done; naks it if any was given back. Then all of its deliveries
+ * come again; finished ones are not claimed a second time.
  */
 export class Answers {
   readonly #message: Pick<StreamMessage, 'ack' | 'nak'>
@@ -14,7 +14,7 @@ export class Answers {
     this.#open = deliveries
   }
 
-  /** One is taken care of. */
+  /** A delivery of the message is done. */
   ack(): void {
     this.#open--
     if (this.#open > 0) return
@@ -22,7 +22,7 @@ export class Answers {
     else this.#message.ack()
   }
 
-  /** One is given back. */
+  /** A delivery of the message is given back. */
   nak(): void {
     this.#isGivenBack = true
     this.ack()

@@ -30,7 +30,7 @@ export interface Work {
   /** PostgreSQL has `throttledAtMs`: it was throttled before it came into these hands. */
   isThrottleKept: boolean
   firstAttemptAtMs: number | null
-  /** What it is again when its attempt, made by hand, fails; null when the retry policy says what follows. */
+  /** The state it returns to if its manual attempt fails; null if the retry policy decides. */
   resumes: ClaimedDelivery['resumes']
   /** The lease under which this worker has it. */
   leaseUntilMs: number
@@ -49,11 +49,11 @@ export interface Work {
   body: Buffer | null
   /** Taken for a body that was read, until it is not needed any more. */
   largeBodyRoom: readonly Share[]
-  /** What it takes of memory without a large body. */
+  /** Its bytes in memory, without a large body. */
   bytes: number
   /** The same of what work may take; its answer is added. */
   room: Share
-  /** What it came with and has not answered: null when its row stands for it. */
+  /** The message that it came with and has not answered; null when its row replaces the message. */
   message: Answers | null
   /** It is on its way to PostgreSQL, where it may be claimed anew before this worker knows that it got there. */
   isParking: boolean
@@ -68,7 +68,7 @@ export function isByHand({ attemptTrigger }: Pick<Work, 'attemptTrigger'>): bool
   return attemptTrigger === 'manual' || attemptTrigger === 'bulk'
 }
 
-/** One that can be sent. */
+/** A delivery whose body is in memory, so that it can be sent. */
 export type WholeWork = Work & { body: Buffer }
 
 export function isWhole(work: Work): work is WholeWork {

@@ -1,7 +1,7 @@
 /** At most a second long, so that a shifted clock is noticed. */
 const LONGEST_MS = 1_000
 
-/** One timer, that rings at the earliest of the moments it was set to. */
+/** A timer that rings at the earliest of the moments it was set to. */
 export class Alarm {
   readonly #ring: () => void
   #timer: NodeJS.Timeout | undefined

@@ -21,7 +21,7 @@ export interface LaneKey {
   partition: number
 }
 
-/** What of one lane waits in PostgreSQL, as far as this worker knows. */
+/** The parked deliveries of a lane, as far as this worker knows. */
 export class Backlog {
   readonly #deps: BacklogDeps
   /** Rows that are being parked now. */
@@ -89,7 +89,7 @@ export class Backlog {
     } catch (err) {
       // The next scan for parked rows tries again.
       this.#exists = false
-      this.#deps.log.warn({ err }, 'Cannot take parked deliveries')
+      this.#deps.log.warn({ err }, 'Cannot claim parked deliveries')
     }
     this.#isClaiming = false
   }
@@ -104,12 +104,12 @@ export class Backlog {
       for (const work of works) admit(work)
     } catch (err) {
       // The next scan for parked rows tries again.
-      this.#deps.log.warn({ err }, 'Cannot take parked attempts by hand')
+      this.#deps.log.warn({ err }, 'Cannot claim parked manual retries')
     }
     this.#isClaiming = false
   }
 
-  /** Those of a partition that was the lane's before. */
+  /** Moves the parked deliveries of the lane's former partition. */
   async move(lane: LaneKey, from: number): Promise<void> {
     if (this.#isMoving) return
     this.#isMoving = true

@@ -23,7 +23,7 @@ test('a busy destination is left alone until its time, then probed, then trusted
   expect(busyness.concurrency(32)).toBe(32)
   busyness.learn(NOW_MS, busyUntil(NOW_MS + 30_000), NOW_MS)
   expect(busyness.isLeftAlone(NOW_MS + 29_999)).toBe(true)
-  // What was under way when it began.
+  // This attempt was under way when the window began.
   busyness.learn(NOW_MS + 100, SUCCEEDED, NOW_MS - 50)
   expect(busyness.isBusy).toBe(true)
   const probedMs = NOW_MS + 30_000

@@ -46,7 +46,7 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   /** The destination is busy, or, with null, is not any more. */
   noteBusy(destinationId: string, window: BusyWindow | null): void
   withdrawals: Withdrawals
-  /** What is to become of work that was taken under a hold. */
+  /** Tells how to treat work that was taken under a hold. */
   standingOf(hold: Hold): Standing
   cancel(work: Work): Promise<void>
   /** A lane that held its partition back has room again. */
@@ -196,14 +196,14 @@ export class Lane {
     this.#parkAll(this.#isPaced ? 'throttled' : 'pending')
   }
 
-  /** What comes from now on is given back, as is what has not been sent. */
+  /** Gives back everything unsent, and everything that comes later. */
   [Symbol.dispose](): void {
     this.#isClosed = true
     this.#alarm[Symbol.dispose]()
     this.#release(this.#queue.drop())
   }
 
-  /** What is withdrawn is not sent: whoever cancels a delivery writes so, an orphan is cancelled here. */
+  /** Whether the delivery is withdrawn and must not be sent. Its canceller writes the status; an orphan is cancelled here. */
   #isWithdrawn(work: Work): boolean {
     switch (this.#deps.withdrawals.stateOf(work)) {
       case 'kept':
@@ -248,7 +248,7 @@ export class Lane {
     const { pacer } = this.#deps
     for (let work = this.#queue.first; work !== undefined; work = this.#queue.first) {
       if (this.#active >= this.#concurrency(destination, work)) return
-      // One without its body takes no turn yet: pacing counts what goes out.
+      // A delivery without its body takes no turn yet: pacing counts sent deliveries.
       const nextMs = isWhole(work)
         ? pacer.take(destination, nowMs)
         : pacer.capacity(destination, nowMs, 0).nextMs
@@ -269,7 +269,7 @@ export class Lane {
     return Math.min(free, this.#deps.pacer.capacity(destination, nowMs, READ_AHEAD_MS).count)
   }
 
-  /** What this worker may not send: whoever has its partition now has it, or gets it. */
+  /** Drops deliveries that this worker may not send: the owner of their partition has them or gets them. */
   #leaveOthers(): void {
     for (let first = this.#queue.first; first !== undefined; first = this.#queue.first) {
       const standing = this.#deps.standingOf(first.hold)
@@ -376,7 +376,7 @@ export class Lane {
       this.#concurrency(destination) + 2 * this.#completedBefore + this.#completedRecently
     const wanted = Math.min(pace.count, speed)
     const room = wanted - this.#queue.length
-    // One row costs a claim as much as many do.
+    // A claim of one row costs as much as a claim of many.
     return room < wanted / 2 ? 0 : Math.min(REFILL_MAX, room)
   }
 

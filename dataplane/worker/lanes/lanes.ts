@@ -73,12 +73,12 @@ export class Lanes {
   /** Settings of the destination may have changed: its lane, if there is one, gets the present ones. */
   async refresh(destinationId: string): Promise<void> {
     this.#deps.destinations.forget(destinationId)
-    // One that is being opened may have read what was there before.
+    // A lane that is being opened may have read the old destination.
     const lane = await this.#lanes.get(destinationId)
     if (lane !== undefined) lane.configure(await this.#deps.destinations.get(destinationId))
   }
 
-  /** Of what the lanes hold some may be withdrawn now. */
+  /** Drops withdrawn deliveries from the lanes. */
   dropWithdrawn({ deliveries, deleted }: Withdrawal): void {
     const concerned =
       deleted.length > 0

@@ -18,7 +18,7 @@ export interface LargeBodiesDeps {
   readBody(work: Work): Promise<Buffer | undefined>
 }
 
-/** What the lane says and hears. */
+/** Callbacks of the lane. */
 interface Hooks {
   /** How many of the first in its queue may go out now. */
   ahead(): number
@@ -27,9 +27,9 @@ interface Hooks {
 }
 
 /**
- * Brings the large bodies of one lane into memory while their deliveries stand at the head of its queue: there they are
- * parked, withdrawn and handed over as all others, and what sends them finds them whole. One at a time stands in line
- * for room, so that lanes take turns, and for the largest size: what is not needed goes back when the body is there.
+ * Reads the large bodies of a lane while their deliveries are at the head of its queue. There they can be parked,
+ * withdrawn and handed over like all others, and they are sent when the body is there. A lane waits for room for one body
+ * at a time, so that lanes take turns, and for the largest size: it returns the rest when the body is there.
  */
 export class LargeBodies {
   readonly #deps: LargeBodiesDeps
@@ -75,7 +75,7 @@ export class LargeBodies {
     return undefined
   }
 
-  /** One whose event is not where it was is given back: who claims it anew learns whether it was moved or purged. */
+  /** Reads a body. Gives the delivery back if its event is gone: the next claim finds out whether it was moved or purged. */
   async #fill(work: Work, room: readonly Share[]): Promise<boolean> {
     this.#reading.add(work)
     // The next may be read meanwhile.

@@ -29,7 +29,7 @@ test('a clock that is set back gives nothing away', () => {
   expect(pacer.take(PACED, START)).toBe(START)
   const after = START - HOUR_MS
   expect(pacer.take(PACED, after) - after).toBe(INTERVAL_MS)
-  // What is written says the same to the next owner.
+  // The stored pace tells the next owner the same.
   const tats = new Map(pacer.takeChanged().map(({ scopeId, tatMs }) => [scopeId, tatMs]))
   expect(tats.get('destination')).toBe(after + INTERVAL_MS)
 })

@@ -38,7 +38,7 @@ export class Pacer {
     return nowMs
   }
 
-  /** What `take` would let go within `withinMs`, without taking it. */
+  /** The number of deliveries that `take` would let go within `withinMs`, without taking them. */
   capacity(paced: Paced, nowMs: number, withinMs: number): Capacity {
     if (paced.pace === undefined && paced.organisationPace === undefined) {
       return { count: COUNT_MAX, nextMs: nowMs }
@@ -69,7 +69,7 @@ export class Pacer {
     if (tatMs > (this.#tats.get(scopeId) ?? 0)) this.#tats.set(scopeId, tatMs)
   }
 
-  /** What changed since the last call, to be written. */
+  /** The pace of each scope that changed since the last call, to be written. */
   takeChanged(): { scopeId: string; tatMs: number }[] {
     const changed = [...this.#changed].map((scopeId) => ({
       scopeId,
@@ -79,7 +79,7 @@ export class Pacer {
     return changed
   }
 
-  /** What was taken could not be written. */
+  /** Marks scopes as changed again, because they could not be written. */
   putBack(changed: readonly { scopeId: string }[]): void {
     for (const { scopeId } of changed) this.#changed.add(scopeId)
   }

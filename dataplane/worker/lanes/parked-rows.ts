@@ -17,7 +17,7 @@ interface ParkedRowsDeps {
   holdings: Holdings
 }
 
-/** What of all lanes waits in PostgreSQL, as far as this worker owns it. */
+/** The parked deliveries of all lanes in the partitions of this worker. */
 export interface ParkedRows {
   claimParked: BacklogDeps['claimParked']
   moveParked: BacklogDeps['moveParked']

@@ -9,12 +9,12 @@ import type { Work } from '../in-flight/work.ts'
  */
 const DELETED_MS = 60_000
 
-/** Of each kind; past it the oldest is forgotten. */
+/** Withdrawals remembered of each kind; past it the oldest is forgotten. */
 const REMEMBERED_MAX = 100_000
 
 /**
- * What this worker must not begin to send, though it may have it in a lane or get it in a moment: a delivery that is
- * being cancelled, for as long as its present lease, and everything of a deleted connection or destination.
+ * Deliveries that this worker must not begin to send, although they may be in a lane or about to arrive: a delivery that is
+ * being cancelled, until its present lease ends, and all deliveries of a deleted connection or destination.
  */
 export class Withdrawals {
   readonly #clock: Clock

@@ -6,18 +6,18 @@ import { dropLargeBody, type Work } from '../in-flight/work.ts'
 const WINDOW = 1_024
 
 /**
- * With this much of it in memory the stream need send no more. What waits through two collections of the young generation
- * is made old, and looked at again by those of the old: of a window, all that a drain sends.
+ * With this many deliveries in memory the stream need send no more. Objects that survive two young collections become old
+ * and burden the old ones; with a whole window in memory, that would be every delivery of a backlog.
  */
 const AMPLE = WINDOW / 4
 
 /** All that is ever held, in windows: one, and two for what the stream was asked for before it was told to wait. */
 const WINDOWS_MAX = 3
 
-/** What waits in memory for one destination, in the order in which it goes out. */
+/** The deliveries to one destination that wait in memory, in the order of sending. */
 export class WorkQueue implements Iterable<Work> {
   #works: Work[] = []
-  /** Of messages and claimed rows, without large bodies. */
+  /** Bytes of messages and claimed rows, without large bodies. */
   #bytes = 0
   #bodiless = 0
 

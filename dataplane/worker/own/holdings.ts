@@ -27,7 +27,7 @@ export class Holdings {
     return [...this.#held.keys()]
   }
 
-  /** Those that work is taken for. */
+  /** Holds of the partitions whose work this worker takes. */
   holds(): Hold[] {
     return this.isCurrent ? this.#in('held') : []
   }
@@ -42,7 +42,7 @@ export class Holdings {
     return this.isCurrent ? this.#held.get(partition)?.hold : undefined
   }
 
-  /** What is to become of work that was taken under a hold. */
+  /** Tells how to treat work that was taken under a hold. */
   standingOf(hold: Hold): Standing {
     const held = this.#held.get(hold.partition)
     if (!this.isCurrent || held?.hold.epoch !== hold.epoch) return 'lost'
@@ -80,7 +80,7 @@ export class Holdings {
     }
   }
 
-  /** What was handed over and is to be released. */
+  /** Partitions that are handed over and must be released. */
   toRelease(): number[] {
     return this.#in('left').map(({ partition }) => partition)
   }

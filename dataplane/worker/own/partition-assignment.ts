@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { PARTITION_SPREAD, PARTITIONS } from '../../../core/limits.ts'
 
 /**
- * The partitions that are one worker's among all that live. Every worker computes the same. Of neighbours, over which
- * an organisation is spread, each gets as many as any other or one more; who gets which is settled by rendezvous
- * hashing, so that one that comes or goes moves little between others.
+ * The partitions of one worker among all live workers. Every worker computes the same. Workers share each group of
+ * neighbours, over which an organisation is spread, in equal numbers or one more; rendezvous hashing decides who gets
+ * which, so that a worker that starts or stops moves few partitions between others.
  */
 export function shareOf(name: string, members: readonly string[]): number[] {
   const share: number[] = []

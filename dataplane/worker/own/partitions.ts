@@ -106,7 +106,7 @@ export class Partitions {
     const { pool, db, member, holdings, metrics } = this.#deps
     await this.#release()
     const askedAt = performance.now()
-    // One of the version before may still have them all.
+    // A worker of the previous version may still own all partitions.
     const isFree = await holdLease(db, FORMER_LEASE, FORMER_LEASE_HOLDER)
     const report = isFree === undefined ? undefined : await this.#report()
     const share = report === undefined ? [] : shareOf(member.name, report.names)

@@ -29,7 +29,7 @@ export class BusyNotes {
       try {
         await writeBusyWindow(this.#deps.db, destinationId, window)
       } catch (err) {
-        this.#deps.log.warn({ err }, 'Cannot write down whether a destination is busy')
+        this.#deps.log.warn({ err }, 'Cannot store a busy window')
       }
     }
     this.#isWriting = false

@@ -32,7 +32,7 @@ const OPTIONS: BatcherOptions = {
 
 const RETRY_MS = 250
 
-/** What became of a claim: the new lease, and whether the delivery's connection is gone. */
+/** The result of a claim: the new lease, and whether the delivery's connection is gone. */
 interface Claimed {
   isOurs: boolean
   untilMs: number
@@ -74,7 +74,7 @@ export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Re
       lost = await recordResults(pool, items, tries)
     })
     if (lost.size > 0)
-      deps.log.warn({ count: lost.size }, 'Left results to who has their partition')
+      deps.log.warn({ count: lost.size }, 'Discarded results: another worker owns the partition')
     return items.map(({ deliveryId }) => ({ isKept: !lost.has(deliveryId) }))
   })
   const parked = new Batcher<Parked, true>(OPTIONS, async (rows) => {

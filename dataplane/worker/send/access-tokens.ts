@@ -10,7 +10,7 @@ import type { ClientCredentials } from './destination.ts'
 
 /** `expires_in` is optional and often wrong: null, 0 or a text says no more than its absence. */
 const TokenAnswer = z.object({
-  // What a header can carry.
+  // Only characters that a header can carry.
   access_token: z
     .string()
     .max(16_384)

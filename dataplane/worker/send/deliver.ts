@@ -14,13 +14,13 @@ import { makeAttempt, type AttemptDeps, type Outcome, type TypeIds } from './mak
 /** An attempt that lasts this long shows as `in_flight`. (decisions: Delivery) */
 const SHOWN_AFTER_MS = 1_000
 
-/** What is due again at once is so when its result is written. */
+/** Wait after a busy answer from a former URL or `auth` of the destination. */
 const SOON_MS = 1_000
 
 export interface DeliverDeps extends AttemptDeps {
   pool: Pool
   log: Logger
-  /** One line an attempt. */
+  /** Gets a line for each attempt. */
   lines: Logger
   results: Results
   hands: Hands
@@ -39,7 +39,7 @@ export interface Target {
   isCurrent: () => boolean
 }
 
-/** What the endpoint's answer says about its lane. */
+/** The consequences of the endpoint's answer for its lane. */
 export interface Answered {
   hasSucceeded: boolean
   /** It asks to be left alone until then, with that status. */
@@ -197,8 +197,8 @@ function statusAfter(plan: RetryPlan | undefined): DeliveryResult['status'] {
 }
 
 /**
- * A failed attempt by hand leaves its delivery as it was: ended, or waiting for its own time. One that waits and is told
- * that the endpoint is gone ends with it, as every other. (decisions: Delivery, "A manual attempt")
+ * A failed manual attempt leaves its delivery as it was: ended, or waiting for its own time. A waiting delivery whose
+ * endpoint answers 410 ends, like every other. (decisions: Delivery, "A manual attempt")
  */
 function resumedAfter(
   { resumes }: Work,

@@ -63,7 +63,7 @@ export interface Destination extends Paced {
   busy: BusyWindow | null
 }
 
-/** What compiling a destination takes beside its row. */
+/** Parts that are needed to compile a destination, beside its row. */
 export interface CompileDeps {
   keyring: Keyring
   plans: Plans

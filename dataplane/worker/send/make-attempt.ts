@@ -16,7 +16,7 @@ export interface AttemptDeps {
   tokens: AccessTokens
 }
 
-/** What an attempt sends; the facts that are null have no header. */
+/** The content of an attempt; facts that are null have no header. */
 export interface Outgoing {
   deliveryId: string
   eventId: string | null
@@ -37,7 +37,7 @@ export interface Outgoing {
 /** An attempt as it is kept, before it is decided what follows from it. */
 type Made = Omit<DeliveryResult['attempt'], 'outcome'>
 
-/** What headers, the signature and a log line name, encoded once. */
+/** The ids for headers, the signature and a log line, encoded once. */
 export interface TypeIds {
   deliveryId: string
   eventId: string | null

@@ -53,7 +53,9 @@ export function openSender(deps: SenderDeps): Sender {
     tokens,
     workerName: deps.name,
     disable: (destinationId) => {
-      disable(destinationId).catch((err: unknown) => log.error({ err }, 'Cannot disable'))
+      disable(destinationId).catch((err: unknown) =>
+        log.error({ err }, 'Cannot disable a destination'),
+      )
     },
     count: (outcome, durationMs) => metrics.attempts[outcome].observe(durationMs / 1_000),
   }

@@ -21,7 +21,7 @@ export interface TesterDeps extends AttemptDeps, CompileDeps {
   nats: NatsConnection
   names: Names
   log: Logger
-  /** One line an attempt. */
+  /** Gets a line for each attempt. */
   lines: Logger
 }
 

@@ -46,7 +46,7 @@ export interface ConsumeDeps {
   clock: Clock
   log: Logger
   results: Results
-  /** What messages take of memory, among others. */
+  /** The memory that messages share with claimed rows. */
   memory: ByteBudget
   hands: Hands
   lanes: Pick<Lanes, 'held' | 'hasRoom' | 'admit'>
@@ -155,9 +155,9 @@ export class Consumption {
   }
 
   /**
-   * A worker that has a partition back (PostgreSQL was away, the process stood still) finds the consumer that it left.
-   * What that one gives for the first time nobody can have finished: to claim it would cost a drain a seventh (17,100
-   * deliveries/s instead of 19,900). Not in a cluster, where another server that knows less may have taken over unseen.
+   * A worker that regains a partition (after a PostgreSQL outage or a pause) finds its old consumer. Nobody can have
+   * finished a delivery that this consumer gives for the first time, so it need not be claimed, which would cost a seventh
+   * of the throughput. In a cluster it must be: another server that knows less may have taken over unseen.
    */
   #metSince(partition: number, { created, cluster }: ConsumerInfo): number {
     const met = this.#met.get(partition)
@@ -188,9 +188,9 @@ export class Consumption {
   }
 
   /**
-   * A server that was killed has forgotten what it delivered and the acknowledgements of its last moments, as has a
-   * consumer that was made anew. What comes again does not look redelivered: what is still in hand is passed over, what
-   * may be finished is claimed first.
+   * A killed server has forgotten its deliveries and the acks of its last moments, and a new consumer knows none. A
+   * message that comes again then does not look redelivered: deliveries in flight are skipped, others that may be finished
+   * are claimed first.
    */
   #takeOne(came: Came): void {
     const { clock, memory, hands } = this.#deps
@@ -250,7 +250,7 @@ interface Came {
   redelivered: boolean
   /** Only what is younger cannot have been finished before. */
   knownMs: number
-  /** Of the message, its part. */
+  /** Its part of the message's bytes. */
   bytes: number
   decoded: DeliveryMessage
   hold: Hold
@@ -267,7 +267,7 @@ function unpack({ log }: ConsumeDeps, message: StreamMessage): DeliveryMessage[]
   try {
     return unpackDeliveries(message.data)
   } catch (err) {
-    log.error({ err, subject: message.subject }, 'Dropped a message that is none of ours')
+    log.error({ err, subject: message.subject }, 'Dropped an unreadable message')
     message.term()
     return undefined
   }
