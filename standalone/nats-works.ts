@@ -5,7 +5,7 @@ import type { Server } from './server.ts'
 
 const SILENT = openLog('silent', 'standalone')
 
-/** Whether a NATS server stores what it is given. One that cannot be reached is dead, frozen or just starting: not our matter. */
+/** Tells whether a NATS server stores messages. True for one that cannot be reached: dead, frozen or just starting. */
 export async function works({ url }: Server): Promise<boolean> {
   let nats: NatsConnection
   try {

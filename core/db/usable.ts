@@ -80,7 +80,7 @@ function clientFor(url: string): pg.Client {
   try {
     const timeouts = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
     const client = new pg.Client({ connectionString: url, ...timeouts })
-    // Of what breaks between two statements the next one hears; without a listener it would end the process.
+    // The next statement reports a connection that broke; without a listener the error event would end the process.
     client.on('error', () => {})
     return client
   } catch (cause) {
@@ -128,7 +128,7 @@ const BY_MESSAGE: readonly [RegExp, string, isLasting: boolean][] = [
   [/password must be a (non-empty )?string/, 'asks for a password and DATABASE_URL has none', true],
 ]
 
-/** What an error of pg says of the server, in one line. */
+/** Describes the server's fault behind an error of pg, in a line. */
 function unusable(cause: unknown, place: Place): Unusable {
   const name = nameOf(place)
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

@@ -25,7 +25,7 @@ export interface Fact {
   kind: z.infer<typeof FactKind>
   /** The plan in force from then on; of a window that closed, the plan that it was metered under. */
   plan: string
-  /** Of a window: what was metered since it was last recorded, so that the sum over its rows is the window's count. */
+  /** Deliveries of the window since its last entry, so that the sum of its entries is the window's count. */
   window: UsageWindow | null
   deliveries: number | null
   overage: number | null

@@ -11,7 +11,7 @@ import type { SubscriptionTable } from './tables.ts'
 const Plan = z.enum(PLAN_NAMES)
 const Status = z.enum(['active', 'cancelled'])
 
-/** What an organisation's plan follows from, read at one moment; undefined when there is no such organisation. */
+/** Reads the rows that decide an organisation's plan, at one moment; undefined if it does not exist. */
 export async function findPlanRows(db: Db, organisationId: string): Promise<PlanRows | undefined> {
   const row = await db
     .selectFrom('organisation')
@@ -65,7 +65,7 @@ export async function writeSubscription(
     .execute()
 }
 
-/** What `toSubscription` reads. */
+/** The columns that `toSubscription` reads. */
 export const SUBSCRIPTION_COLUMNS = [
   'subscription.plan',
   'subscription.status',
@@ -78,7 +78,7 @@ export const SUBSCRIPTION_COLUMNS = [
 
 type Columns = Omit<Selectable<SubscriptionTable>, 'organisation_id' | 'created_at' | 'updated_at'>
 
-/** Of a left join: undefined when there is no row. */
+/** The subscription of a left join; undefined when there is no row. */
 export function toSubscription(row: {
   [K in keyof Columns]: Columns[K] | null
 }): Subscription | undefined {

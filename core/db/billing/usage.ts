@@ -12,8 +12,8 @@ const CLOSE_BATCH = 100
 /**
  * Adds counted deliveries to the window that each was counted in and deletes the deltas, in one statement: a reader
  * sees each delivery once. A window that was cut short or belongs to a subscription has a row with its end; any other
- * delta is of its calendar month, from the end of a subscription in that month on. What came after a period whose
- * boundary is not written yet waits for it. Returns the number of deltas folded.
+ * delta is of its calendar month, from the end of a subscription in that month on. A delta from after a period whose
+ * end is not written yet waits for it. Returns the number of deltas folded.
  */
 export async function foldUsage(db: Db): Promise<number> {
   const { rows } = await sql<{ folded: number }>`
@@ -86,7 +86,7 @@ export async function boundWindow(
 export interface EndedWindow extends UsageWindow {
   organisationId: string
   deliveries: number
-  /** Of these, already in the ledger. */
+  /** Deliveries of these that the ledger has. */
   ledgered: number
   /** The plan that it is metered under. */
   plan: string

@@ -43,7 +43,7 @@ export async function useApiKey(
   { nowMs, namedProjectId }: { nowMs: number; namedProjectId: string | undefined },
 ): Promise<KeyUse | undefined> {
   const now = new Date(nowMs)
-  // One that begins later than it could end was begun before the clock was set back.
+  // A window that begins in the future was begun before the clock was set back.
   const isRunning = sql`window_started_at > ${new Date(nowMs - API_WINDOW_SECONDS * 1_000)}
     and window_started_at < ${new Date(nowMs + API_WINDOW_SECONDS * 1_000)}`
   const { rows } = await sql<{

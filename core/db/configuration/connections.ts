@@ -29,7 +29,7 @@ export interface Connection {
 
 export const CONNECTION_NAME_TAKEN = 'connection_project_id_name_key'
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listConnections(
   db: Db,
   projectId: string,

@@ -44,7 +44,7 @@ export interface Destination {
 
 export const DESTINATION_NAME_TAKEN = 'destination_project_id_name_key'
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listDestinations(
   db: Db,
   projectId: string,
@@ -81,7 +81,7 @@ export async function findDestination(
   return row && toDestination(row)
 }
 
-/** Those of `ids` that still exist, by id. */
+/** Reads the destinations that still exist, by id. */
 export async function findDestinations(
   db: Db,
   ids: readonly string[],

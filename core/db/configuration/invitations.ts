@@ -43,7 +43,7 @@ export async function listInvitations(db: Db, organisationId: string): Promise<I
   return rows.map(toInvitation)
 }
 
-/** Those that can still be accepted: each takes a seat. */
+/** Reads the invitations that can still be accepted: each takes a seat. */
 export async function openInvitations(
   db: Db,
   organisationId: string,

@@ -24,7 +24,7 @@ export interface Project {
 
 export const PROJECT_NAME_TAKEN = 'project_organisation_id_name_key'
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Listed<Project>[]> {
   let query = db
     .selectFrom('project')
@@ -74,7 +74,7 @@ export async function deleteProject(db: Db, id: string): Promise<void> {
   await db.deleteFrom('project').where('id', '=', id).execute()
 }
 
-/** What would go with a project. */
+/** The resources that a deletion of the project deletes with it. */
 export async function projectContents(
   db: Db,
   id: string,

@@ -18,8 +18,8 @@ export interface SealedRow {
 }
 
 /**
- * One step over rows whose secrets do not begin with `header`, in order of their ids: each gets what `reseal` makes of
- * it. The rows are locked, so that a change through the API meanwhile is neither lost nor undone.
+ * Reseals a step of the rows whose secrets do not begin with `header`, in order of their ids. The rows are locked, so that
+ * a change through the API at the same time is neither lost nor undone.
  */
 export async function resealSecrets(
   db: Db,

@@ -9,13 +9,13 @@ interface SecretCount {
   lastSeenAt: Date | null
 }
 
-/** What became known of the two secrets of a rotation. */
+/** The use of the two secrets of a rotation. */
 export interface SecretUsage {
   current: SecretCount
   previous: SecretCount
 }
 
-/** What one ingest process has counted of a rotation since it last wrote. Times are milliseconds since the epoch. */
+/** Counts of one ingest process for a rotation since it last wrote. Times are milliseconds since the epoch. */
 export interface SecretUses {
   sourceId: string
   rotationId: string
@@ -73,7 +73,7 @@ export async function readSecretUsage(
   )
 }
 
-/** Of the source's former rotations. */
+/** Deletes the counts of the source's former rotations. */
 export async function forgetSecretUsage(db: Db, sourceId: string): Promise<void> {
   await db.deleteFrom('secret_usage').where('source_id', '=', sourceId).execute()
 }

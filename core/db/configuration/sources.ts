@@ -49,7 +49,7 @@ export interface ActiveSource extends Source {
 
 export const SOURCE_NAME_TAKEN = 'source_project_id_name_key'
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listSources(
   db: Db,
   projectId: string,

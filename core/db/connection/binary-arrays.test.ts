@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { bytesOfUuid } from '../../ids.ts'
 import { timeArray, uuidArray } from './binary-arrays.ts'
 
-/** Of the array's header, and of the length before each item. */
+/** Bytes of the array's header, and of the length before each item. */
 const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 

@@ -26,7 +26,7 @@ const PARTITION_LOCK = 7_058_612
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** What PostgreSQL answers when the DEFAULT partition already holds rows of the day that is to be made. */
+/** Error code of PostgreSQL when the DEFAULT partition already holds rows of the new day. */
 const DEFAULT_HOLDS_ROWS = '23514'
 
 /**
@@ -55,7 +55,7 @@ async function withPartitionLock(db: Db, work: (connection: Db) => Promise<void>
   })
 }
 
-/** What says in which partition a row is. */
+/** The values that decide the partition of a row. */
 interface Place {
   class: number
   id: string

@@ -40,11 +40,11 @@ const ALONE = '-c max_parallel_workers_per_gather=0 -c jit=off'
  * changed by another in the meantime (seen with two workers, one of them frozen). Statements of a worker name the
  * partition of their day instead (`eachPartition`): one over 150 days takes 2 to 5 ms to begin, whatever it finds.
  *
- * What the API asks is planned anew each time, for the partitions of its own days; to compile a plan, or to start workers
- * for it, takes longer than `requests` do. `lists` read the rows of one index in its order, thousands where a filter is
- * seldom met: to read a whole table and sort it looks cheaper when its statistics are behind, and is not once it has
- * grown. Where they go over all days their plan is kept. `tasks` may take longer, but not all cores from those who wait
- * for an answer: a count of 230,000 rows kept two of them busy for 77 ms.
+ * Statements of the API are planned each time, for the partitions of their days; compiling a plan, or starting parallel
+ * workers, takes longer than `requests` do. `lists` read the rows of one index in its order, thousands if few match the
+ * filter: with old statistics, reading and sorting a whole table looks cheaper, and is not once the table has grown. Their
+ * plans over all days are cached. `tasks` may take longer, but must leave cores to requests: a count of 230,000 rows kept
+ * two cores busy for 77 ms.
  */
 const PLANNING = {
   inserts: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off',
@@ -84,8 +84,8 @@ export function openPool(options: PoolOptions): pg.Pool {
   })
   if (planning === 'lists') keepPlans(pool)
   pool.on('error', (err) => log.warn({ err }, 'Lost a database connection'))
-  // One that breaks in somebody's hands, between two statements, is heard of by the connection alone. The holder's next
-  // statement fails; an error event without a listener would end the process.
+  // A client that breaks between two statements of its user emits an error event, which would end the process without a
+  // listener. The next statement fails anyway.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }

@@ -8,7 +8,7 @@ const MARK = '/* kept */ '
 /** Begins a statement whose plan is worth keeping. Its text should hold few values: each makes another text of it. */
 export const KEPT = sql.raw(MARK)
 
-/** Of one pool; a plan over 150 days takes 2 MB of each connection that keeps it. Beyond these none is kept. */
+/** Cached plans of a pool; a plan over 150 days takes 2 MB in each connection. Further plans are not cached. */
 export const KEPT_TEXTS_MAX = 24
 
 /**

@@ -4,7 +4,7 @@ import pg from 'pg'
 
 const OWNER = 'postern'
 
-/** What a migration makes and somebody else owns. Sequences of columns follow their tables. */
+/** Objects of migrations that somebody else owns. Sequences of columns follow their tables. */
 const OF_OTHERS = `
   select format('alter table %s owner to ${OWNER}', oid::regclass) as change
     from pg_class

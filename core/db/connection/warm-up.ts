@@ -4,7 +4,7 @@ import type { Db } from './db.ts'
 
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
-/** Of each table with a partition a day, so that the planner looks at all of them and at what is known of their rows. */
+/** Reads of each table with daily partitions, so that the planner loads all of them and their statistics. */
 const READS = [
   `explain select from event where project_id = '${NOBODY}' order by id desc limit 1`,
   `explain select from delivery where event_id = '${NOBODY}' order by id desc limit 1`,

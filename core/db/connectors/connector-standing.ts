@@ -30,7 +30,7 @@ interface Row {
   reason: string | null
 }
 
-/** What becomes of whoever shows a token; undefined for one that nobody ever had. One statement, whatever it finds. */
+/** Tells the standing of the holder of a token; undefined if nobody ever had it. The statement is the same in every case. */
 export async function standingOfToken(db: Db, tokenHash: Buffer): Promise<Standing | undefined> {
   const { rows } = await sql<Row>`
     select r.id as "replicaId", r.connector_id as "connectorId", c.organisation_id as "organisationId",
@@ -43,7 +43,7 @@ export async function standingOfToken(db: Db, tokenHash: Buffer): Promise<Standi
   return row && standingOf(row)
 }
 
-/** The same of replicas that are known by their ids. One that is nowhere is absent. */
+/** The same for replicas by their ids. An unknown replica is absent. */
 export async function standingsOfReplicas(
   db: Db,
   replicaIds: readonly string[],

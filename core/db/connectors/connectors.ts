@@ -21,7 +21,7 @@ export interface Connector {
   isDisabled: boolean
   /** Null until a gateway has taken it over. */
   provisionedAt: Date | null
-  /** What the agents' own lists are narrowed to; empty narrows nothing. */
+  /** Narrows the agents' own allow lists; empty narrows nothing. */
   allowedHosts: string[]
   /** SHA-256 of the one enrolment key that is good. */
   enrollmentHash: Buffer
@@ -38,7 +38,7 @@ export interface SeenConnector extends Connector {
 
 export const CONNECTOR_NAME_TAKEN = 'connector_project_id_name_key'
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listConnectors(
   db: Db,
   projectId: string,
@@ -100,7 +100,7 @@ export async function insertConnector(db: Db, connector: Connector): Promise<voi
     .execute()
 }
 
-/** What a gateway or a bootstrap may write meanwhile stays as it is. */
+/** Leaves the columns alone that a gateway or a bootstrap may write at the same time. */
 export async function updateConnector(db: Db, connector: Connector): Promise<void> {
   await db
     .updateTable('connector')

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Db } from '../connection/db.ts'
 import { PROCESS_LIVE_MS } from '../processes/processes.ts'
 
-/** One agent's session at a gateway. */
+/** An agent's session at a gateway. */
 export interface LiveSession {
   id: string
   replicaId: string
@@ -76,7 +76,7 @@ export async function deleteDeadSessions(db: Db): Promise<void> {
         and p.seen_at > clock_timestamp() - interval '1 minute')`.execute(db)
 }
 
-/** Of a row of tunnel_session `s`: its gateway lives, as far as is known. */
+/** Whether the gateway of the row `s` of tunnel_session lives, as far as is known. */
 const GATEWAY_LIVES = sql`exists (
   select from process p where p.id = s.gateway_id and p.role = 'gateway'
     and p.seen_at > clock_timestamp() - ${sql.lit(PROCESS_LIVE_MS)} * interval '1 millisecond')`

@@ -5,7 +5,7 @@ import { afterPage, sortColumn, sortKey, type Listed, type Page } from '../lists
 import type { Tables } from '../tables.ts'
 import { isOnline } from './live-sessions.ts'
 
-/** One agent that has enrolled. */
+/** An agent that has enrolled. */
 export interface Replica {
   id: string
   connectorId: string
@@ -82,7 +82,7 @@ export async function replaceOffline(
     on conflict (token_hash) do nothing`.execute(tx)
 }
 
-/** Those that are not revoked. */
+/** Counts the replicas that are not revoked. */
 export async function countReplicas(tx: Db, connectorId: string): Promise<number> {
   const { count } = await tx
     .selectFrom('replica')
@@ -145,7 +145,7 @@ export async function noteHeartbeat(
   return rows.length > 0
 }
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listReplicas(
   db: Db,
   connectorId: string,

@@ -39,7 +39,7 @@ interface ReplicaTable {
   created_at: Time
 }
 
-/** What is left of a token that was revoked, so that its holder hears why. */
+/** Remembers a revoked token, so that its holder learns the reason. */
 interface RevokedTokenTable {
   token_hash: Buffer
   replica_id: string

@@ -85,7 +85,7 @@ export interface DeliveryWaitingTable {
   resumes_at?: Time | null
 }
 
-/** What ended without success. */
+/** Deliveries that ended without success. */
 export interface DeliveryFailedTable {
   delivery_id: string
   class: number

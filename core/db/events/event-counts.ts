@@ -10,7 +10,7 @@ export interface EventCount {
   events: number
 }
 
-/** Counts events in the statistics. Those that are stored are counted by the statement that stores them. */
+/** Counts events in the statistics. The statement that stores events counts them itself. */
 export async function countEvents(db: Db, counts: readonly EventCount[]): Promise<void> {
   if (counts.length === 0) return
   await db

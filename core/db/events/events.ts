@@ -35,7 +35,7 @@ export interface Event extends EventSummary {
   raw: Buffer
   /** JSON of what matching said of each connection; null when it said nothing worth keeping. */
   outcomes: string | null
-  /** What was wrong with the verifier of a rejected event. */
+  /** The fault of the verifier of a rejected event. */
   rejectionDetail: string | null
   verifiedUs: number
   matchedUs: number
@@ -189,8 +189,8 @@ export async function hasAnyEvent(db: Db, projectId: string): Promise<boolean> {
 }
 
 /**
- * One look into each partition's index by project: reading events until one of the project comes by would be reading
- * all of them for a project that has none.
+ * Looks once into each partition's index by project: for a project without events, reading events until one belongs to it
+ * would read all of them.
  */
 async function hasStoredEvent(db: Db, projectId: string): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
 
-/** What the transactions of the installation are doing, at one moment. */
+/** The open transactions of the installation at one moment. */
 export interface Snapshot {
   /** The next transaction to write gets this number or a higher one. */
   next: bigint
@@ -33,8 +33,8 @@ export async function readSnapshot(db: Db): Promise<Snapshot> {
 }
 
 /**
- * Those of `transactions` that hold a lock as ingest does. One that holds none cannot be storing events: it has ended,
- * and what it stored is seen by every later statement, or it does something else (an index, a bulk change).
+ * Returns the transactions that have a lock like ingest's. A transaction without one cannot be storing events: it has
+ * ended, so that every later statement sees its events, or it does something else (an index, a bulk change).
  */
 export async function storingTransactions(
   db: Db,
@@ -58,8 +58,8 @@ export async function storingTransactions(
 }
 
 /**
- * Every transaction below it that stores events has ended: a later statement sees what they stored. What else is open,
- * in this database or beside it, holds nothing back.
+ * Every transaction below it that stores events has ended, so that a later statement sees their events. Other open
+ * transactions, in this database or beside it, do not matter.
  */
 export async function settledBelow(db: Db): Promise<bigint> {
   const { running, runningFrom } = await readSnapshot(db)

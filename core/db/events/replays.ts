@@ -22,8 +22,8 @@ export interface ReplayDelivery {
 const INSERT_MAX = 1_000
 
 /**
- * Deliveries that wait: due now when a person asked for them, in their lanes when an operation did. One transaction
- * with what decided them.
+ * Inserts waiting deliveries: a person's are due now, an operation's wait in their lanes. Call it in the transaction that
+ * decides them.
  */
 export async function insertReplay(
   tx: Db,

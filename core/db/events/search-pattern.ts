@@ -30,7 +30,7 @@ export function patternOf(term: string, writing: Writing): string {
         .join('')
 }
 
-/** What every body holds that writes one of the term's characters in another way than the term. */
+/** Marks of which every body has one that writes a character of the term in another way. */
 export function marksOf(term: string, writing: Writing): readonly string[] {
   if (writing === 'form') return term.includes(' ') ? ['%', '+'] : ['%']
   return Array.from(term).some((letter) => SHORT.has(letter)) ? ['\\'] : [String.raw`\u`]
@@ -72,7 +72,7 @@ function bothCases(letter: string): string[] {
   return [...new Set([letter, ...cases.filter((one) => Array.from(one).length === 1)])]
 }
 
-/** Of each half of a surrogate pair. */
+/** The escape of each UTF-16 unit of a letter. */
 function unicodeEscape(letter: string): string {
   return Array.from(
     { length: letter.length },

@@ -16,8 +16,8 @@ const ID_START = /^(?:evt_(?:[0-7][0-9a-hjkmnp-tv-z]{0,25})?|[0-7][0-9a-hjkmnp-t
 const ID_LETTERS = 26
 
 /**
- * The body as text. What is not UTF-8 is read byte by byte, which shows the ASCII in it; text in PostgreSQL cannot hold
- * NUL, which a message that came by mail may.
+ * The body as text. A body that is not UTF-8 is read byte by byte, which shows its ASCII. Text in PostgreSQL cannot hold
+ * NUL, which a message that came by mail may have.
  */
 const BODY = sql`case
   when position('\\x00'::bytea in raw) > 0 then encode(raw, 'escape')
@@ -30,8 +30,8 @@ const IS_FORM = sql`coalesce(content_type ilike 'application/x-www-form-urlencod
 const FOLDING = sql`collate search_text`
 
 /**
- * One step of a search: of the next events in order those whose id begins with `term`, or whose type, idempotency key
- * or body holds it, and the last id that was looked at, undefined when the step found nothing more to look at.
+ * Makes a step of a search. Returns the next events, in order, whose id begins with `term`, or whose type, idempotency key
+ * or body contains it, and the last id that was read; undefined when there are no more events.
  */
 export async function searchEvents(
   db: Db,

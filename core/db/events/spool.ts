@@ -15,7 +15,7 @@ export async function probeWrites(db: Db): Promise<void> {
   await sql`select pg_current_xact_id()`.execute(db)
 }
 
-/** Those of the events that are stored, whatever class they are in by now. */
+/** Returns the ids of the events that are stored, in any class. */
 export async function storedIds(
   pool: pg.Pool,
   events: readonly NewEvent[],

@@ -35,7 +35,7 @@ export interface NewEvent {
   /** SHA-256 of the selected values; null when the request is not deduplicated. */
   dedupeKey: Buffer | null
   rejectionReason: string | null
-  /** What is wrong with the verifier; null where nothing is. */
+  /** The fault of the verifier; null when it has none. */
   rejectionDetail: string | null
   verifiedWith: string
   method: string
@@ -57,9 +57,9 @@ export interface NewEvent {
 }
 
 /**
- * One batch, one statement, one commit. Deduplication is the unique index itself: of the rows with one key exactly
- * one is claimed, also against other transactions, and the others leave nothing behind. Keys are taken in order, so
- * that two batches with the same keys cannot deadlock.
+ * Stores a batch in one statement and one commit. The unique index deduplicates: exactly one row of a key is claimed, also
+ * against other transactions, and the others leave nothing behind. Keys are claimed in order, so that two batches with the
+ * same keys cannot deadlock.
  */
 const STORE_EVENTS = `
   with input as materialized (

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 
 import type { Equal } from './ordered.ts'
 
-/** What events and deliveries are listed by, besides their project. */
+/** Lists of events and deliveries can be filtered by these parents, besides their project. */
 type Parent = 'source' | 'destination' | 'connection'
 
 /**
- * Rows are of `id`, and of the project. What is another project's is not looked for: nothing would be found among all
- * that it has. "is true" keeps the planner from the index of the project.
+ * Matches rows of the parent `id`, if the parent belongs to the project. A parent of another project matches nothing, at
+ * once, instead of reading all its rows. "is true" keeps the planner from the index of the project.
  */
 export function isOf(parent: Parent, id: string, projectId: string): Equal {
   return {

@@ -22,7 +22,7 @@ export async function buildLateIndexes(db: Db): Promise<void> {
     for (const { index, partition, isPartitioned, definition } of missing) {
       const name = `${partition}_${index.slice(index.lastIndexOf('_') + 1)}`
       const only = isPartitioned ? 'only ' : ''
-      // One transaction: an index that is not attached would be made again under the same name.
+      // Use one transaction: an index that is not attached would be created again under the same name.
       await db.transaction().execute(async (tx) => {
         await sql.raw(`create index ${name} on ${only}${partition} ${definition}`).execute(tx)
         await sql.raw(`alter index ${index} attach partition ${name}`).execute(tx)

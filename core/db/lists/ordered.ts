@@ -9,16 +9,16 @@ import type { Direction } from './spans.ts'
 export interface Equal {
   column: RawBuilder<unknown>
   value: RawBuilder<unknown>
-  /** What the planner must see to use an index that holds some rows only. */
+  /** The predicate that the planner must see to use a partial index. */
   predicate?: RawBuilder<unknown>
-  /** What rows must meet besides, which all of them do or none. */
+  /** A condition with the same answer for every row of this index range. */
   besides?: RawBuilder<unknown>
-  /** Looks at no row: nothing is read where it is false. */
+  /** A condition that depends on no row: nothing is read if it is false. */
   gate?: RawBuilder<unknown>
 }
 
 interface Bound {
-  /** Of the columns that sort. */
+  /** Values of the columns that sort. */
   values: RawBuilder<unknown>[]
   isIncluded: boolean
 }
@@ -38,7 +38,7 @@ interface Page extends Range {
   table: RawBuilder<unknown>
   columns: RawBuilder<unknown>
   dir: Direction
-  /** What the rows must meet besides. */
+  /** Further conditions of the rows. */
   others: readonly RawBuilder<unknown>[]
   readRows: number
   limit: number
@@ -46,12 +46,12 @@ interface Page extends Range {
   isWide?: boolean
 }
 
-/** What wide statements cut before they cut to a page's length: they should have few texts. */
+/** Wide statements always read this many rows before they cut to the page, so that they share few texts. */
 const WIDE_LIMIT = LIST_LIMIT_MAX + 1
 
 /**
- * One statement, one row more than the limit. The rows that the index finds are cut before the other conditions are
- * looked at, so that no plan can read more of them. `reached` is the last of them if there may be more.
+ * Reads one more row than the limit, in one statement. The rows that the index finds are cut before the other conditions
+ * are checked, so that no plan can read more of them. `reached` is the last of them if there may be more.
  */
 export async function readOrdered<T>(
   db: Db,

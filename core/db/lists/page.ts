@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
-/** One page of a list of resources: `after` is the last row of the page before. */
+/** A page of a list of resources: `after` is the last row of the page before. */
 export interface Page {
   limit: number
   sortBy: 'createdAt' | 'name' | 'updatedAt'
@@ -11,7 +11,7 @@ export interface Page {
 /** A row of a list with the value that it is sorted by, as a cursor carries it. */
 export type Listed<T> = T & { sortKey: string }
 
-/** What a caller may reach by an id: one project, or any of the organisation. */
+/** The projects in which a caller may read by id: one, or all of the organisation. */
 export interface Reach {
   organisationId: string
   projectId: string | undefined
@@ -32,7 +32,7 @@ export function sortColumn(page: Page): RawBuilder<unknown> {
   return sql.ref(COLUMN[page.sortBy])
 }
 
-/** What `afterPage` compares, as text. By `createdAt` the id says it all. */
+/** The value that `afterPage` compares, as text. For `createdAt` the id is enough. */
 export function sortKey(page: Page): RawBuilder<string> {
   if (page.sortBy === 'createdAt') return sql<string>`''`
   return page.sortBy === 'name' ? sql<string>`name` : microsOf(sortColumn(page))

@@ -17,12 +17,12 @@ const FIRST_MS = DAY_MS
 /** For fewer days a plan for all of them is not worth what it takes of a connection's memory. */
 const WIDE_DAYS = 8
 
-/** What is older was moved to where no days are, or is about to go. */
+/** Older rows were moved to partitions without days, or are about to be deleted. */
 const OLDEST_DAYS = Math.max(...RETENTION_CLASSES) + 1
 
 /**
- * A span cut into shorter ones, in the order of a list: first a day, then the rest. What lies more than a day ahead of
- * `nowMs` is left out: no clock of ours is that fast.
+ * Cuts a span into shorter ones, in the order of a list: first a day, then the rest. Leaves out ids more than a day ahead
+ * of `nowMs`: no clock of ours is that fast.
  */
 export function spansOf(span: Span, dir: Direction, nowMs: number): Span[] {
   return dir === 'asc' ? ascending(span, nowMs) : descending(span, nowMs)
@@ -75,13 +75,13 @@ export function isWide({ fromId, untilId }: Span, nowMs: number): boolean {
   return untilMs - fromMs > WIDE_DAYS * DAY_MS
 }
 
-/** What of a span lies behind an id, in the order of a list. */
+/** The part of a span behind an id, in the order of a list. */
 export function behind({ fromId, untilId }: Span, id: string, dir: Direction): Span {
   if (dir === 'desc') return { fromId, untilId: earlier(untilId, id) }
   return since({ fromId, untilId }, idAfter(id))
 }
 
-/** What of a span does not lie before an id. */
+/** The part of a span from an id on. */
 export function since(span: Span, id: string | undefined): Span {
   const isLater = id !== undefined && (span.fromId === undefined || id > span.fromId)
   return isLater ? { ...span, fromId: id } : span

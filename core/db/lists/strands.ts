@@ -31,7 +31,7 @@ export interface Walk {
   readRows: number
 }
 
-/** What a walk found: one row more than its limit at most. */
+/** The rows that a walk found: at most one more than its limit. */
 export interface Stretch<T> {
   rows: T[]
   /** So far it was read: more may lie behind this id, and what lies before it is all here. */

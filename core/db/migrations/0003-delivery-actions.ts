@@ -10,7 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql.raw(LATE_INDEX).execute(db)
 }
 
-/** Of partitioned tables, made without the partitions that there are: these get theirs one by one afterwards. */
+/** Indexes of partitioned tables, created without their partitions, which get theirs one by one afterwards. */
 const LATE_INDEX = 'create index delivery_source on only delivery (source_id, id)'
 
 const CHANGES = `

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
-/** What a POST with an Idempotency-Key answered first; a row without an answer is a request that still runs. */
+/** The first answer to a POST with an Idempotency-Key; a row without an answer is a request that still runs. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(

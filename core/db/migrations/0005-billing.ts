@@ -35,8 +35,8 @@ const SUBSCRIPTIONS = `
 `
 
 /**
- * A window without an end is that of a calendar month. What the ledger holds of a window is kept beside its count, so
- * that a delivery which commits after the window was closed is recorded too.
+ * A window without an end is a calendar month. The row keeps the deliveries already in the ledger beside the count, so
+ * that a delivery that commits after the window was closed is recorded too.
  */
 const WINDOWS = `
   alter table usage

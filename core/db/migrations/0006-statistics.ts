@@ -66,7 +66,7 @@ const ROLLUPS = `
   create index delivery_rollup_start on delivery_rollup (granularity, start);
 `
 
-/** What waits in a project, as it was counted last: for backlogs too long to be counted when somebody asks. */
+/** The last count of waiting deliveries of a project: for backlogs too long to be counted on demand. */
 const WAITING = `
   create table waiting_count (
     project_id uuid primary key,

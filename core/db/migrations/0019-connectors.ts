@@ -6,8 +6,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Of keys and tokens only the SHA-256 is kept. A revoked token leaves its hash and the reason behind, whatever becomes of
- * the rest. `public_limit` counts the callers of the endpoints that need no API key; it may be lost.
+ * Keys and tokens are stored as SHA-256. A revoked token leaves its hash and the reason behind, whatever becomes of its
+ * replica. `public_limit` counts the callers of the endpoints that need no API key; it may be lost.
  */
 const CONNECTORS = `
   create table connector (

@@ -17,7 +17,7 @@ export interface Operation {
   /** There are at least `matched`. */
   isTruncated: boolean
   processed: number
-  /** Of those processed, how many were refused, by reason. */
+  /** Processed items that were refused, counted by reason. */
   failures: Record<string, number>
   /** All up to this id was processed, save what is left over. */
   afterId: string | null
@@ -34,7 +34,7 @@ export interface OperationPage {
   afterId: string | undefined
 }
 
-/** One row more than the page holds, to tell whether there is another. */
+/** Reads one more row than the page holds, to tell whether there is another page. */
 export async function listOperations(
   db: Db,
   projectId: string,
@@ -100,7 +100,7 @@ export async function cancelOperation(tx: Db, id: string, now: Date): Promise<vo
     .execute()
 }
 
-/** One operation of each organisation that has one to work on, the one that waited longest; they in the same order. */
+/** Returns the operation of each organisation that has waited longest, in the order of waiting. */
 export async function dueOperations(db: Db, now: Date, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from (
@@ -142,7 +142,7 @@ export async function takeRunning(
   return row && toOperation(row)
 }
 
-/** What one chunk did. */
+/** The counts of a chunk. */
 export interface Progress {
   processed: number
   failures: Record<string, number>
@@ -201,9 +201,9 @@ export async function postponeOperation(
 }
 
 /**
- * The deliveries of an operation that wait for their one attempt, counted up to `limit`. Those whose destination is
- * disabled hold up nobody and may wait for ever. One that failed and waits anew has left its operation; a worker of the
- * version before leaves it there, hence the triggers.
+ * The deliveries of an operation that wait for their one attempt, counted up to `limit`. Deliveries to a disabled
+ * destination are left out: they may wait for ever. A delivery that failed and waits again has left its operation; a worker
+ * of the previous version does not clear the mark, hence the check of triggers.
  */
 export async function countOutstanding(db: Db, id: string, limit: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`

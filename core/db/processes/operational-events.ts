@@ -13,7 +13,7 @@ export interface OperationalEvent {
   projectId: string | null
   kind: z.infer<typeof Kind>
   subjectId: string
-  /** What it is told for: a second event of the same kind, subject and occasion is not recorded. */
+  /** A second event of the same kind, subject and occasion is not recorded. */
   occasion: string
   details: Record<string, unknown>
   atMs: number

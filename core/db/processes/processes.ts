@@ -12,8 +12,8 @@ export interface ProcessIdentity {
 }
 
 /**
- * Says that a process lives. One that restarts under its name replaces its former self. All times are the database's:
- * the clocks of processes may differ. What was seen before that clock was set back counts from now.
+ * Reports that a process lives. A process that restarts under its name replaces its former self. All times are the
+ * database's: the clocks of processes may differ. A report from before that clock was set back counts from now.
  */
 export async function reportProcess(db: Db, { id, role, name }: ProcessIdentity): Promise<void> {
   await sql`
@@ -45,12 +45,12 @@ export async function liveProcesses(
   return rows.map((row) => row.id)
 }
 
-/** What the triggers write: the tables whose rows ingest and workers keep in memory. */
+/** Kinds of changes that the triggers write: the tables whose rows ingest and workers cache. */
 type ChangeKind = 'organisation' | 'source' | 'destination'
 
 /** A row that a process may hold an older form of. */
 export interface ChangedRow {
-  /** Of the change itself. */
+  /** Identifies the change itself. */
   changeId: string
   kind: ChangeKind
   id: string

@@ -27,7 +27,7 @@ export interface OperationalEventTable {
   project_id: string | null
   kind: string
   subject_id: string
-  /** Of one occasion a subject has one event of a kind. */
+  /** A subject has one event of each kind for an occasion. */
   occasion: string
   details: JSONColumnType<Record<string, unknown>>
   at: Time

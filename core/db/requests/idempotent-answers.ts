@@ -14,7 +14,7 @@ export interface Claim {
   holder: string
 }
 
-/** What is known of a request that was sent before. */
+/** The record of an earlier request with the same key. */
 export interface KnownRequest {
   /** Sealed digest of what must be the same. */
   request: Buffer

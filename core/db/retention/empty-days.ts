@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 /** The order in which a day goes: a delivery decides whether it may, and an event without deliveries harms nobody. */
 const TABLES = ['delivery', 'attempt', 'event'] as const
 
-/** What has no partition of its own day: the DEFAULT of each class, and the class without days. */
+/** Partitions without a day: the DEFAULT of each class, and the class without days. */
 const UNDATED = [...RETENTION_CLASSES.map((days) => `${days}_rest`), String(HELD_CLASS)]
 
 /** While the lock is waited for, everybody else waits behind: longer than a moment is given up and tried again. */
@@ -93,7 +93,7 @@ async function dropTable(
   })
 }
 
-/** One step of deleting the failures that a day's deliveries left; false when there are no more. */
+/** Deletes a step of the failures of a day's deliveries; false when there are no more. */
 export async function deleteFailures(db: Db, day: DayOfClass, limit: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from delivery_failed where delivery_id in (

@@ -13,8 +13,8 @@ interface WaitingDelivery {
 }
 
 /**
- * One step over all deliveries that wait, by their ids: those whose event is older than their project's in `untilIds` fail
- * with `expired`. Returns how many did, and the last id looked at, undefined when there is nothing more.
+ * Reads a step of all waiting deliveries, by their ids, and fails those whose event is older than their project's id in
+ * `untilIds` with `expired`. Returns how many failed, and the last id; undefined when there are no more.
  * (decisions: Retention)
  */
 export async function expireWaiting(

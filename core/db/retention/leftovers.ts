@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import type { Db } from '../connection/db.ts'
 
 /**
- * One step over what an organisation's audit says of events and deliveries that are purged, and of anything older than
- * `untilId`. Returns how many rows went.
+ * Deletes a step of an organisation's audit rows about purged events and deliveries, and of rows older than `untilId`.
+ * Returns the number of deleted rows.
  */
 export async function deleteAudit(
   db: Db,

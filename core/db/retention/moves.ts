@@ -44,8 +44,8 @@ export async function eventsKept(
 }
 
 /**
- * Moves events with all that hangs on them to another class. Those of which a delivery is in a worker's hands stay:
- * its result names the class. Returns how many events moved.
+ * Moves events with their deliveries and attempts to another class. An event with a delivery in flight stays, because the
+ * result names the class. Returns the number of moved events.
  */
 export async function moveEvents(
   db: Db,
@@ -80,8 +80,8 @@ export async function moveEvents(
 }
 
 /**
- * Of deliveries whose rows are locked, those that a worker has or is taking. It never waits for a worker, which locks
- * in the other order; the waiting rows of the others stay locked.
+ * Returns the locked deliveries that a worker has or is claiming. It never waits for a worker, which locks in the other
+ * order; the waiting rows of the others stay locked.
  */
 async function claimedOf(tx: Db, deliveries: readonly { id: string }[]): Promise<Set<string>> {
   const ids = deliveries.map(({ id }) => id)

@@ -32,13 +32,13 @@ interface DeliveryRow extends Row {
   isWaiting: boolean
 }
 
-/** What is not finished has to be sent yet: its event stays. */
+/** An unfinished delivery must still be sent, so its event stays. */
 const IS_WAITING = sql`status in ('pending', 'throttled', 'in_flight')`
 
 /**
- * One step over a project's events below `untilId`, in order of their ids: those of which no delivery waits go, with
- * deliveries, attempts and dedupe keys. The rows stay locked to the commit, so that a retry or a replay that comes
- * meanwhile finds either all or nothing.
+ * Reads a step of a project's events below `untilId`, in order of their ids, and deletes those without a waiting delivery,
+ * with deliveries, attempts and dedupe keys. The rows stay locked until the commit, so that a retry or a replay finds
+ * either all or nothing.
  */
 export async function purgeProjectEvents(
   db: Db,
@@ -71,7 +71,7 @@ export async function purgeOrphanEvents(
   })
 }
 
-/** One step over a project's finished test deliveries, which belong to no event. */
+/** Deletes a step of a project's finished test deliveries, which belong to no event. */
 export async function purgeTestDeliveries(
   db: Db,
   of: { projectId: string; untilId: string; afterId: string },
@@ -89,8 +89,8 @@ export async function purgeTestDeliveries(
 }
 
 /**
- * One step over the deliveries of a day's events that lie in the partitions of later days (replays, and those made
- * around midnight). Undefined when one of them waits: then its event must not go.
+ * Deletes a step of the deliveries of a day's events that lie in the partitions of later days (replays, and deliveries
+ * created around midnight). Undefined when one of them waits: then its event must stay.
  */
 export async function purgeLaterDeliveries(
   db: Db,
@@ -108,7 +108,7 @@ export async function purgeLaterDeliveries(
   })
 }
 
-/** One step over a partition's dedupe keys: they are free before the events go, never after. */
+/** Deletes a step of a partition's dedupe keys: they become free before the events are deleted, never after. */
 export async function freeDedupeKeys(
   db: Db,
   of: { partition: string; afterId: string },

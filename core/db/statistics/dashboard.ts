@@ -101,7 +101,7 @@ export async function readEventCounts(db: Db, filter: DashboardFilter): Promise<
   })
 }
 
-/** One statement, so that a delta which is folded meanwhile is read once. */
+/** Reads in one statement, so that a delta that is folded at the same time is read once. */
 export async function readDeliveryCounts(
   db: Db,
   filter: DashboardFilter,

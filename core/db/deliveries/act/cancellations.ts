@@ -16,7 +16,7 @@ export const LIST_CANCELLED = `
 /** Why a delivery was cancelled without anybody's wish, as its last error says. */
 export type Deleted = 'destination_deleted' | 'connection_deleted'
 
-/** Ends deliveries that wait. Call it with them locked. What a worker has just taken still goes out, once. */
+/** Cancels waiting deliveries. Call it with them locked. A delivery that a worker has just claimed still goes out, once. */
 export async function cancelLocked(
   tx: Db,
   deliveries: readonly { class: number; id: string }[],

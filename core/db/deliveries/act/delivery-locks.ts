@@ -4,7 +4,7 @@ import type { Db } from '../../connection/db.ts'
 import { withoutPruning } from '../../connection/partition-pruning.ts'
 import type { Delivery } from '../read/deliveries.ts'
 
-/** What decides whether a delivery can be retried or cancelled. */
+/** The columns that decide whether a delivery can be retried or cancelled. */
 export type LockedDelivery = Pick<
   Delivery,
   | 'class'
@@ -18,7 +18,7 @@ export type LockedDelivery = Pick<
   | 'completedAt'
 >
 
-/** Those that are still there, as they are now, in the order of their ids: locked to the end of the transaction. */
+/** Reads the deliveries that still exist, in the order of their ids, and locks them until the end of the transaction. */
 export async function lockDeliveries(
   tx: Db,
   deliveries: readonly { class: number; id: string }[],

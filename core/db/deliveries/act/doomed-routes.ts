@@ -55,9 +55,9 @@ export async function nextDoomedRoute(db: Db, now: Date): Promise<string | undef
 }
 
 /**
- * One step of the walk over what waits for it, in a transaction. What a worker has in hand goes out and ends as it ends
- * (decisions: Delivery, "cancelled"); a last walk a minute later finds what it has put to wait since. False when there is
- * nothing to do for now.
+ * Cancels a step of its waiting deliveries, in a transaction. A delivery in flight is sent and ends as it ends (decisions:
+ * Delivery, "cancelled"); a last walk a minute later finds deliveries that a worker has put back since. Returns false when
+ * there is nothing to do for now.
  */
 export async function cancelStep(tx: Db, id: string, now: Date): Promise<boolean> {
   const route = await tx

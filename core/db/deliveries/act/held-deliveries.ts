@@ -11,7 +11,7 @@ export interface HeldDelivery {
   projectId: string
   destinationId: string
   status: string
-  /** Of its first attempt: it is in the stream or with a worker until then. */
+  /** Lease of its first attempt: until then it is in the stream or in flight. */
   leaseUntil: Date | null
   isWaiting: boolean
   nextAt: Date | null
@@ -34,9 +34,9 @@ export async function readHeld(
 }
 
 /**
- * Cancels those that are still held as they were read, and returns their ids. What another transaction has locked is
- * passed over: a claim takes the waiting row first and a result the delivery, so that whoever waited for both could
- * wait for ever.
+ * Cancels the deliveries whose lease is unchanged since they were read, and returns their ids. Skips rows that another
+ * transaction has locked: a claim locks the waiting row first and a result the delivery, so that waiting for both could
+ * deadlock.
  */
 export async function cancelHeld(
   tx: Db,

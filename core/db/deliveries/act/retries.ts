@@ -10,12 +10,12 @@ export interface Retry {
   projectId: string
   destinationId: string
   partition: number
-  /** What it is now, and since when it has ended: it is that again when the attempt fails. */
+  /** Its present status, and when it ended: it returns to these if the attempt fails. */
   status: string
   completedAt: Date | null
 }
 
-/** Of one organisation: one that a person asked for is due now, those of an operation wait in their lanes. */
+/** Retries of one organisation: a person's retry is due now, retries of an operation wait in their lanes. */
 export interface RetryOptions {
   organisationId: string
   /** Null: by hand. */
@@ -24,9 +24,9 @@ export interface RetryOptions {
 }
 
 /**
- * Puts deliveries back to waiting, outside their budget of attempts, with what they are again when the attempt fails: a
- * pending one goes back to its time. Call it with the deliveries locked. What a worker has just taken from its lane stays
- * with it: that is the attempt that was asked for.
+ * Lets deliveries wait for an extra attempt outside `maxAttempts`, and stores the state to which they return if it fails; a
+ * pending one returns to its time. Call it with the deliveries locked. If a worker has just claimed one, that attempt is
+ * the wanted one.
  */
 export async function makeRetries(
   tx: Db,

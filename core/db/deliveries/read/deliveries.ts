@@ -39,7 +39,7 @@ export interface Delivery {
 /** A claimed row's time is the worker's lease. */
 const NEXT_AT = sql`case when w.claimed_by is null then w.next_at end`
 
-/** One that its retry policy still governs has as many as that allows now; one that ended, as many as it allowed then. */
+/** A waiting delivery follows the present retry policy; an ended one keeps the number from its end. */
 const MAX_ATTEMPTS = sql`coalesce(
     case when d.status in ('pending', 'throttled', 'in_flight') and d.event_id is not null
       and coalesce(w.resumes_as, 'pending') = 'pending' then (
@@ -55,7 +55,7 @@ const COLUMNS = sql`
   w.delivery_id is not null and w.next_at is null as "isParked", w.resumes_as is not null as "isByHand",
   ${NEXT_AT} as "nextAt"`
 
-/** Those of the keys that still are what the filter says, in the order of the keys. */
+/** Reads the deliveries of the keys that still match the filter, in the order of the keys. */
 export async function readDeliveries(
   db: Db,
   filter: DeliveryFilter,
@@ -82,7 +82,7 @@ export async function readDeliveries(
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** What may have changed since the keys were read. The same text for all filters: it may be kept. */
+/** Checks the columns that may have changed since the keys were read. All filters share the text, so its plan can be cached. */
 function isAs(filter: DeliveryFilter): RawBuilder<unknown> {
   return sql.join(
     [

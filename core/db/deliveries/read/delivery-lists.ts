@@ -108,7 +108,7 @@ function merge(stretches: readonly Stretch<Key>[], dir: Direction): Stretch<Key>
     .map((stretch) => stretch.reachedId)
     .filter((id) => id !== undefined)
     .toSorted((one, other) => (isBefore(one, other) ? -1 : 1))[0]
-  // What changes meanwhile may be met in two of them.
+  // A delivery that changes at the same time may be found in two tables.
   const byId = new Map(stretches.flatMap(({ rows }) => rows.map((row) => [row.id, row])))
   const rows = [...byId.values()]
     .filter(({ id }) => reachedId === undefined || !isBefore(reachedId, id))

@@ -85,7 +85,7 @@ export function strandsOf(filter: DeliveryFilter, nowMs: number): Strand[] {
   }
 }
 
-/** What waits for a time, in its order: there is an index by project, status and that time. */
+/** Waiting deliveries in the order of their time, by the index of project, status and time. */
 export function timedStrand(filter: DeliveryFilter, event: EventPlace | undefined): TimedStrand {
   const table =
     event === undefined
@@ -192,7 +192,7 @@ function fresh(filter: DeliveryFilter, nowMs: number): Strand {
   }
 }
 
-/** Of what waits and what failed, which have the same columns. */
+/** Conditions on `delivery_waiting` and `delivery_failed`, which have the same columns. */
 function smallEquals(filter: DeliveryFilter): Equals {
   const { status, errorCode, responseStatus, responseClass } = filter
   const hasError = sql`t.error_code is not null`

@@ -15,7 +15,7 @@ export interface Waiting {
   oldestPendingId: string | null
 }
 
-/** What waits in a project, of the rows that were looked at. */
+/** The waiting deliveries of a project, among the rows that were read. */
 export interface CountedWaiting {
   projectId: string
   pending: number
@@ -120,7 +120,7 @@ export async function readWaiting(db: Db, projectId: string): Promise<Waiting> {
   }
 }
 
-/** What was counted just now is exact unless it reached the limit. */
+/** The fresh count is exact unless it reached the limit. */
 function atLeast(found: number, counted: number | null): number {
   return found < COUNTED_MAX ? found : Math.max(found, counted ?? 0)
 }

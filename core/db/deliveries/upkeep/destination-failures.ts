@@ -50,7 +50,7 @@ export const noteFailures = sql`
     last_failure_at = greatest(f.last_failure_at, excluded.last_failure_at),
     last_success_at = greatest(f.last_success_at, excluded.last_success_at)`
 
-/** Of destination `d`: a delivery waits because it was too busy for it. One that asks for time does not fail. */
+/** Whether a delivery waits because destination `d` was busy. A busy destination is not failing. */
 const isBusy = sql<boolean>`exists (
   select from delivery_waiting w
   where w.project_id = d.project_id and w.response_status = any(${[...BUSY_STATUSES]}::int2[])

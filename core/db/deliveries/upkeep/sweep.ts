@@ -70,8 +70,8 @@ export function sweptUntil(nowMs: number): string {
 }
 
 /**
- * Each class by itself: its index is in the order of ids, so that a step stops where it has enough. Of all classes at once
- * every step read whatever was left (82 ms a step of 100,000 that stand in line, now 5).
+ * Reads each class by itself: its index is in the order of ids, so that a step stops when it has enough. Over all classes
+ * at once, every step would read everything that is left (82 ms instead of 5 with 100,000 queued).
  */
 const FIND_OPEN = `
   select d.class, d.id as "deliveryId", d.lease_until as "leaseUntil", d.destination_id as "destinationId",

@@ -9,7 +9,7 @@ export interface BusyWindow {
   responseStatus: number
 }
 
-/** Of those that are busy, by the destination's id. */
+/** Reads the open busy windows by the destination's id. */
 export async function findBusyWindows(
   db: Db,
   destinationIds: readonly string[],
@@ -54,8 +54,8 @@ export async function writeBusyWindow(
 }
 
 /**
- * Ends a destination's busy window: what it answered says nothing any more. What waits for the time that it named is due
- * now. Rows that a worker is taking are left to it. Call it in the transaction of the change.
+ * Ends a destination's busy window, because its answer no longer counts. Deliveries that wait for the end of the window
+ * are due now, except rows that a worker is claiming. Call it in the transaction of the change.
  */
 export async function endBusyWindow(
   tx: Db,

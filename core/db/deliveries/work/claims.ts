@@ -34,7 +34,7 @@ const claimParkedOf = (kind: string): string => `
 
 const CLAIM_PARKED = claimParkedOf('')
 
-/** Those alone that somebody asked for: a busy destination is not spared them. Of the index that has no others. */
+/** Claims manual retries only, which ignore a busy window. They have an index of their own. */
 const CLAIM_PARKED_BY_HAND = claimParkedOf(`and attempt_trigger in ('manual', 'bulk')`)
 
 /** Rows that nobody has taken over since. */
@@ -54,7 +54,7 @@ export interface Claim extends Lease {
   limit: number
 }
 
-/** What a claim brought: `CLAIM_BYTES_MAX` at most, and whether that was all there is. */
+/** The deliveries of a claim, `CLAIM_BYTES_MAX` at most, and whether there are more. */
 export interface Claimed {
   deliveries: ClaimedDelivery[]
   isAll: boolean

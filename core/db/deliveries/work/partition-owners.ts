@@ -17,8 +17,8 @@ export interface Member {
 }
 
 /**
- * All times are the database's: the clocks of workers may differ. What was written before that clock was set back counts
- * from now, or who died then would be waited for until the clock is there again.
+ * All times are the database's: the clocks of workers may differ. A time written before that clock was set back counts from
+ * now; otherwise everybody would wait for a dead worker until the clock reaches its time again.
  */
 const REPORT = `
   with reported as (
@@ -39,7 +39,7 @@ const REPORT = `
   union all select name, null from reported where not exists (select from worker where name = $1::text)`
 
 export interface Report {
-  /** Of all workers that live. */
+  /** Names of all live workers. */
   names: string[]
   /** Since the same process reported before, by the database's clock; undefined when it did not. */
   reportedAgoMs: number | undefined
@@ -77,13 +77,13 @@ const HOLD = `
   returning o.partition, o.epoch`
 
 export interface Wish {
-  /** What it has and keeps. */
+  /** Partitions that it owns and keeps. */
   kept: readonly number[]
-  /** What it takes when nobody has it. */
+  /** Partitions that it takes if they have no owner. */
   wanted: readonly number[]
-  /** Those whose owner stopped renewing too. */
+  /** Take partitions whose owner stopped renewing, too. */
   withExpired: boolean
-  /** Those of a former process of this name too. */
+  /** Take partitions of a former process of this name, too. */
   withFormer: boolean
 }
 

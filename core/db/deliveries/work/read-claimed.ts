@@ -23,7 +23,7 @@ export interface WaitingRow {
 
 /** A waiting row as a claim finds it. */
 export interface ClaimableRow extends WaitingRow {
-  /** What the delivery is again when an attempt by hand fails, and the time that goes with it. */
+  /** The state to which the delivery returns if a manual attempt fails, and its time. */
   resumesAs: ResumedStatus | null
   resumesAt: Date | null
 }
@@ -41,7 +41,7 @@ export interface ClaimedDelivery extends WaitingRow {
   maxAttempts: number
   throttledAtMs: number | null
   firstAttemptAtMs: number | null
-  /** What it is again when its attempt fails: ended at that time, or due then; null when the retry policy says. */
+  /** The state to which it returns if its attempt fails: ended then, or due then; null if the retry policy decides. */
   resumes: { status: ResumedStatus; atMs: number | null } | null
   /** The connection was deleted, or the event purged, after the delivery was made. */
   isOrphan: boolean
@@ -54,7 +54,7 @@ export interface ClaimedDelivery extends WaitingRow {
   }
   /** Null when it is larger than what a claim brings along: to be read on its own. */
   body: Buffer | null
-  /** Of the headers and the body that came along. */
+  /** Bytes of the headers and the body that were read with it. */
   bytes: number
 }
 
@@ -115,10 +115,10 @@ interface Found<Row extends ClaimableRow> {
 }
 
 /**
- * What makes work of claimed rows, from the first on until headers and bodies exceed `CLAIM_BYTES_MAX`, which is many
- * times what one can have; `left` is what remains. A row whose delivery is gone, or that ended or was claimed anew since,
- * is in neither. Only the days of these deliveries and of their events are looked into: a statement over 150 days takes
- * 5 ms before it reads anything.
+ * Reads the deliveries and events of claimed rows, from the first on, until headers and bodies exceed `CLAIM_BYTES_MAX`
+ * (many times the size of one); `left` has the others. A row whose delivery is gone, ended or was claimed again is in
+ * neither. The statement reads only the days of these deliveries and events: over 150 days it would take 5 ms before it
+ * reads anything.
  */
 export async function readClaimed<Row extends ClaimableRow>(
   pool: pg.Pool,

@@ -15,7 +15,7 @@ import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import { ASSUMED, CHECKED, type ResultCounting } from './result-counts.ts'
 import { throttleTimes } from './throttled-at.ts'
 
-/** What an attempt did, as it is kept. Durations are milliseconds. */
+/** An attempt as it is stored. Durations are milliseconds. */
 interface AttemptRecord {
   id: string
   number: number
@@ -37,7 +37,7 @@ interface AttemptRecord {
   errorCode: string | null
 }
 
-/** What becomes of a delivery after an attempt. `nextAtMs` is null when it is finished, or waits for its lane. */
+/** The state of a delivery after an attempt. `nextAtMs` is null when it has ended, or waits for its lane. */
 export interface DeliveryResult {
   class: number
   deliveryId: string
@@ -68,7 +68,7 @@ export interface DeliveryResult {
   attempt: AttemptRecord
 }
 
-/** Of a result: its delivery goes on waiting. */
+/** Whether the delivery of a result still waits. */
 const WAITS = `(i.status in ('pending', 'throttled'))`
 
 /** Parameters before those of the counting. */
@@ -171,7 +171,7 @@ interface Batch {
   lost: Set<string>
 }
 
-/** What was tried before may have been recorded. */
+/** Counts the results; after a failed try, only results that it has not recorded. */
 async function countIn(pool: pg.Pool, table: string, batch: Batch): Promise<void> {
   if (batch.tries > 0) {
     await recordIn(pool, { table, counting: CHECKED }, batch)

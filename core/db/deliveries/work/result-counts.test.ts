@@ -5,13 +5,13 @@ import { ASSUMED } from './result-counts.ts'
 
 type Counted = Parameters<typeof ASSUMED.values>[0][number]
 
-/** Of the columns that the tallies are written in. */
+/** Index of the column of attempts among the columns of the tallies. */
 const ATTEMPTS = 8
 
 const HEADER_BYTES = 20
 const ITEM_BYTES = 8
 
-/** Of each tally, in the order in which they came. */
+/** The attempts of each tally, in order. */
 function attemptsOf(results: readonly Counted[]): number[] {
   const column = ASSUMED.values(results)[ATTEMPTS] ?? Buffer.alloc(0)
   const count = column.readInt32BE(12)

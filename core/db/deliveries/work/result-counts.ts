@@ -9,7 +9,7 @@ import {
 
 const MINUTE_MS = 60_000
 
-/** What the statistics want to know of a result. Without source and connection it is a test, which is not counted. */
+/** The facts of a result for statistics. A result without source and connection is a test, which is not counted. */
 interface CountedResult {
   projectId: string
   sourceId: string | null
@@ -36,7 +36,7 @@ export interface ResultCounting {
   /** Types and names of those that are columns of `input`. */
   inputTypes: string
   inputNames: string
-  /** What `recorded` returns, the CTE that writes delta rows, and what the whole statement selects. */
+  /** The columns that `recorded` returns, the CTE that writes delta rows, and the final select. */
   recorded: string
   tallied: string
   select: string
@@ -130,7 +130,7 @@ interface Tally {
   latencies: number[]
 }
 
-/** One for each minute, source, connection and destination. */
+/** Makes a tally for each minute, source, connection and destination. */
 function talliesOf(results: readonly CountedResult[]): Tally[] {
   const tallies = new Map<string, Tally>()
   let last: Tally | undefined

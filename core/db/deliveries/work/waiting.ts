@@ -186,8 +186,8 @@ export interface LeasedDelivery {
 }
 
 /**
- * Of deliveries whose message came late or twice, by id those that nobody else has taken, each with whether its
- * connection was deleted.
+ * Claims deliveries whose message arrived late or twice. Returns those nobody else has claimed, by id; `isOrphan` if
+ * their connection was deleted.
  */
 export async function claimLeased(
   pool: pg.Pool,
