@@ -57,7 +57,7 @@ export default defineConfig({
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
           globalSetup: ['test/conformance/installation.ts'],
-          // One installation and one clock for all files, and all of the machine for them.
+          // All files share an installation and a clock, and need the whole machine.
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           testTimeout: 30_000,

@@ -23,7 +23,7 @@ const { positionals, values } = parseArgs({
     minutes: { type: 'string', default: '10' },
     rate: { type: 'string', default: '1000' },
     events: { type: 'string', default: '10000000' },
-    /** Of one measured run, and of what waits, where a scenario's own would take too long. */
+    /** Length of a measured run and of the backlog, for when a scenario's own would take too long. */
     seconds: { type: 'string' },
     waiting: { type: 'string' },
     destinations: { type: 'string', default: '1000' },

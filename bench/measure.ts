@@ -4,7 +4,7 @@ import { paced, unpaced, type Pace } from './pace.ts'
 import { forEachPart, readUsage, type Part } from './processes.ts'
 import { Journal, openSink, Senders, type Target } from './traffic.ts'
 
-/** What one run of traffic came to. */
+/** The figures of a run of traffic. */
 export interface Run {
   seconds: number
   accepted: number

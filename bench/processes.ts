@@ -26,7 +26,7 @@ export interface Usage {
 const TICK_US = 10_000
 const PAGE_BYTES = 4_096
 
-/** What each part has used until now, by the process tree below the supervisor and those `besides`. Linux only. */
+/** CPU and memory of each part, by the process tree below the supervisor and the processes `besides`. Linux only. */
 export function readUsage(
   supervisorPid: number,
   besides: readonly number[] = [],
@@ -45,7 +45,7 @@ export function readUsage(
   return usage
 }
 
-/** What one process has used until now, in microseconds; 0 when it is gone. */
+/** CPU time of a process in microseconds; 0 when it is gone. */
 export function cpuUsOf(pid: number): number {
   return readStat(pid)[0]?.cpuUs ?? 0
 }

@@ -12,7 +12,7 @@ import type { Installation } from './installation.ts'
 const READY_MS = 30_000
 const LOOK_MS = 50
 
-/** One more process of a role, beside the supervisor's. */
+/** A further process of a role, beside the supervisor's. */
 export interface RoleBeside extends AsyncDisposable {
   pid: number
   /** Where it takes events; of ingest only. */

@@ -19,7 +19,7 @@ export async function repeat(run: () => Promise<Run>): Promise<Run[]> {
   for (let n = 0; n < RUNS; n++) runs.push(await run())
   for (const { accepted, delivered, refused } of runs) {
     if (refused > 0 || delivered < accepted) {
-      throw new Error(`Of ${accepted} accepted, ${delivered} were delivered; ${refused} refused`)
+      throw new Error(`${delivered} of ${accepted} accepted were delivered; ${refused} refused`)
     }
   }
   return runs
@@ -32,7 +32,7 @@ export const ratePerSecond = (runs: readonly Run[]): number =>
 export const rateText = (perSecond: number): string =>
   `${Math.round(perSecond).toLocaleString('en')}/s`
 
-/** What the machine gives to anyone: nothing that we must reach. */
+/** A floor of the machine, which is no goal of ours. */
 export const floorRow = (what: string, measured: string, cpu = ''): Row => ({
   figure: `floor: ${what}`,
   must: '',

@@ -16,9 +16,9 @@ export interface Target {
   bodyBytes: number
   /** Tells the events of one run from another's, so that none is a duplicate. */
   run?: number
-  /** Of the sources that events go to in turn, where there are several. */
+  /** Paths of the sources that events go to in turn, if there are several. */
   paths?: readonly string[]
-  /** Of the ingest processes that connections are spread over, where there are several. */
+  /** Ports of the ingest processes that connections are spread over, if there are several. */
   ports?: readonly number[]
 }
 
@@ -137,7 +137,7 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 function readMessages(socket: Socket, onMessage: (body: Buffer, status: number) => void): void {
   let chunks: Buffer[] = []
   let held = 0
-  /** What must have come before looking again is worth it: a large body comes in many pieces. */
+  /** Bytes to wait for before parsing again: a large body comes in many pieces. */
   let wanted = 0
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk)

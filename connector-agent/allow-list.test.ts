@@ -38,7 +38,7 @@ test.for(FORBIDDEN)('no CIDR opens %s', (host) => {
   try {
     url = new URL(`http://${host}/`)
   } catch {
-    return // What is no URL is never dialled.
+    return // A text that is no URL is never dialled.
   }
   const list = listOf(EVERYTHING)
   expect(list.refusal(url)).toMatch(/never dialled/)

@@ -131,7 +131,7 @@ test.for([
   expect(faults.join()).not.toContain(SECRET)
 })
 
-test('one error names every fault, those between settings and those that a look finds among them', () => {
+test('a single error names every fault of the settings and of their combinations', () => {
   const env = { API_PORT: '9', INGEST_PORT: '9', LOG_LEVEL: 'loud', TRUSTED_PROXIES: 'x,y' }
   const faults = faultsOf(() => readSettings(env, () => ['DATA_DIR: is full']))
   expect(faults).toEqual([

@@ -68,7 +68,7 @@ test('drain() waits for what is queued', async () => {
   expect(batches).toEqual([[1]])
 })
 
-test('what comes while a batch is written waits for others as long as a first batch does', async () => {
+test('an item that comes while a batch is written waits as long for others as in a first batch', async () => {
   const batches: number[][] = []
   const started = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()

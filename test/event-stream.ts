@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http'
 
 import type { Resource } from './relay.ts'
 
-/** One message of Server-Sent Events, its data parsed. */
+/** A message of Server-Sent Events, its data parsed. */
 interface Message {
   id: string | undefined
   event: string

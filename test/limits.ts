@@ -4,7 +4,7 @@ import { announceChanges } from '../core/notices/config-changes.ts'
 import type { Relay, Resource } from './relay.ts'
 import { uuid } from './seed.ts'
 
-/** What support sets: it is not in the management API. (spec: Fields named for other records, Source) */
+/** Sets a limit as support does: it is not in the management API. (spec: Fields named for other records, Source) */
 export async function setRateLimit(
   relay: Relay,
   source: Resource,

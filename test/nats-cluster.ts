@@ -9,7 +9,7 @@ import { NATS_CACHE } from './servers.ts'
 
 const STOP_MS = 2_000
 
-/** One of the servers; it may be killed, and started again with what it held. */
+/** A server of the cluster; it can be killed, and started again with its store. */
 interface NatsNode {
   name: string
   url: string
@@ -22,7 +22,7 @@ export interface NatsCluster extends AsyncDisposable {
   nodes: readonly NatsNode[]
 }
 
-/** Of so many servers as JetStream copies a stream to: one can be missing of three. */
+/** Starts as many servers as JetStream copies a stream to: one of three can be missing. */
 export async function startNatsCluster(directory: string, size = 3): Promise<NatsCluster> {
   const { NATS_SERVER_BIN } = process.env
   const { file } = await findNatsBinary({

@@ -1,4 +1,4 @@
-/** Of deliveries: all of a project. */
+/** Matches all deliveries of a project. */
 export const NO_FILTER = {
   status: undefined,
   eventId: undefined,

@@ -8,7 +8,7 @@ interface Notice {
   details: Answer['body']
 }
 
-/** What an owner was told of a resource, oldest first. */
+/** Notices to an owner about a resource, oldest first. */
 export async function noticesOf(world: World, resource: Answer['body']): Promise<Notice[]> {
   const organisationId = uuid('org', world.organisationId)
   const events = await listOperationalEvents(world.db, organisationId, {

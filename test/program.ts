@@ -7,7 +7,7 @@ import { NATS_CACHE } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** What a program of ours gets of this process's surroundings. */
+/** The environment that a program inherits from this process. */
 export const SURROUNDINGS = {
   /** With the nats-server that the global setup found or fetched, so that no installation fetches one of its own. */
   PATH: [NATS_CACHE, process.env['PATH'] ?? ''].join(delimiter),

@@ -22,7 +22,7 @@ export interface Talked {
   answers: RawAnswer[]
   continued: number
   isClosed: boolean
-  /** What was neither. */
+  /** The bytes that are neither. */
   rest: string
 }
 

@@ -25,7 +25,7 @@ import { startWorld, type World, type WorldOptions } from './world.ts'
 /** Whatever the API answers with: tests look into all of it. */
 export type Resource = Answer['body']
 
-/** What ingest told a sender. */
+/** The answer of ingest to a sender. */
 export interface Heard {
   status: number
   headers: Record<string, string | string[] | undefined>
@@ -36,7 +36,7 @@ export interface Heard {
 
 export interface Sent {
   method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'GET' | 'HEAD' | 'OPTIONS'
-  /** What follows the mask id: a path, a query or both. */
+  /** Appended to the mask id: a path, a query or both. */
   path?: string
   headers?: Record<string, string> | string[]
   body?: string | Buffer
@@ -73,12 +73,12 @@ interface RouteFields {
   destination?: Resource
   connection?: Resource
   respond?: Respond
-  /** Of whose tenant, when not the world's. */
+  /** Key of the tenant, when not the world's. */
   key?: string
 }
 
 export interface RelayOptions extends WorldOptions {
-  /** What deliveries may reach beside public addresses: loopback unless said otherwise. */
+  /** Ranges that deliveries may reach beside public addresses: loopback by default. */
   deliveryCidrs?: readonly string[]
   /** False: events are stored and published, and wait for `startWorker`. */
   worker?: boolean
@@ -92,7 +92,7 @@ export interface Relay extends World {
   ingest: IngestProcess
   openIngest(): Promise<IngestProcess>
   startWorker(): Promise<void>
-  /** One more, beside those that run. */
+  /** Starts a further worker, beside those that run. */
   openWorker(name: string): Promise<WorkerProcess>
   /** Lets it finish what it has in hand, as a shutdown does. */
   stopWorker(): Promise<void>
@@ -244,7 +244,7 @@ async function onNats(world: World, natsUrl: string): Promise<World> {
   }
 }
 
-/** What a process of the data plane needs of its installation. */
+/** The parts of an installation that a process of the data plane needs. */
 type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
   Pick<Deps, 'clock' | 'log' | 'plans' | 'ingestUrl'> & { spool?: SpoolSettings }
 

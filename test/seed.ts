@@ -1,7 +1,7 @@
 import { decodeId, encodeId, newId } from '../core/ids.ts'
 import type { World } from './world.ts'
 
-/** What a seeded event may say of itself; the rest is a small JSON webhook. */
+/** Options of a seeded event; the rest is a small JSON webhook. */
 export interface SeededEvent {
   sourceId: string
   /** The retention class; 90 unless told. */
@@ -197,7 +197,7 @@ export async function seedAttempt(
     .execute()
 }
 
-/** One of each resource, made through the API, in a project of a tenant. */
+/** A resource of each kind, made through the API, in a project of a tenant. */
 export interface Furniture {
   sourceId: string
   destinationId: string

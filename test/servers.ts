@@ -196,5 +196,5 @@ function saidInstead(name: string): (error: unknown) => undefined {
   }
 }
 
-/** What the managers tell an operator; a failure is thrown and shown anyway. */
+/** Ignores the messages of the managers; a failure is thrown and shown anyway. */
 function say(): void {}

@@ -209,7 +209,7 @@ async function startServer(args: readonly string[]): Promise<string> {
   return `nats://127.0.0.1:${port}`
 }
 
-/** What greets as a NATS of another version does, and takes no part in anything. */
+/** A server that greets like a NATS of another version and does nothing else. */
 async function startGreeter(version: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {})

@@ -33,7 +33,8 @@ const ALL = [
   'operator',
   'test',
 ]
-/** What a folder may import besides itself. A program that is not listed here may import core; one of the data plane
+
+/** Folders that a folder may import besides itself. A program that is not listed here may import core; one of the data plane
  * also the files that lie beside the programs there. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
@@ -43,6 +44,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 const WITHOUT_DATABASE = ['operator', 'connector-agent']
 const KNOWS_SQL = ['core/db/', 'test/', 'bench/']
+
+/** Places where a sentence of a comment or a text begins, where one of a document does, and a test title. */
+const TEXT_START = String.raw`^\s*(?://|\*|/\*\*?)\s*|//\s+|/\*\*?\s+|[.:!?]\s+|["'\`(] ?`
+const MARKDOWN_START = String.raw`^\s*|[.:!?] |\| |[-*] |[#>] |[("*_]`
+const TITLE_START = String.raw`(?:\b(?:describe|test|it)(?:\.\w+)?|\))\(\s*['"\`]`
 
 test('every import stays inside the folders its own folder may use', () => {
   const bad = imports()
@@ -118,6 +124,28 @@ test('no file puts work off or names a place of one machine', () => {
   expect(bad).toEqual([])
 })
 
+test('no sentence of a comment, text, document or test title begins with What, One, Those or Of', () => {
+  const bad = files.flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    if (file.endsWith('.md')) return sentences(file, withoutQuotes(text), MARKDOWN_START)
+    if (!file.endsWith('.ts')) return []
+    return [...sentences(file, text, TEXT_START), ...sentences(file, text, TITLE_START)]
+  })
+  expect(bad).toEqual([])
+})
+
+test('the rule of sentences finds comments, texts, titles and Markdown, and leaves code and quotes alone', () => {
+  const [what, one, those, of] = ['What', 'One', 'Those', 'Of']
+  const found = (text: string, start: string) => sentences('a', text, start).length
+  expect(found(`/** ${what} it is. */`, TEXT_START)).toBe(1)
+  expect(found(` * It goes. ${those} stay.`, TEXT_START)).toBe(1)
+  expect(found(`describe('${one} of them')`, TEXT_START)).toBe(1)
+  expect(found(`test.each(ROWS)(\n  '${one.toLowerCase()} is sent')`, TITLE_START)).toBe(1)
+  expect(found('const One = 1 // Only one of them.', TEXT_START)).toBe(0)
+  expect(found(`| ${of} these |`, MARKDOWN_START)).toBe(1)
+  expect(found(withoutQuotes(`\`${what} it is\` and "${one} of them"`), MARKDOWN_START)).toBe(0)
+})
+
 test('the files under test are really found', () => {
   expect(sources).toEqual(expect.arrayContaining(['core/config.ts', 'standalone/main.ts']))
   expect(imports()).toContainEqual({ from: 'standalone/main.ts', to: 'core/config.ts' })
@@ -133,6 +161,20 @@ function filesBelow(directory: string): string[] {
         ? [relative(ROOT, path)]
         : []
     })
+}
+
+/** `file:line: text` of each sentence that begins so, behind a start such as a full stop or a quote. */
+function sentences(file: string, text: string, start: string): string[] {
+  const word = start === TITLE_START ? 'what|one|those|of' : 'What|One|Those|Of'
+  return [...text.matchAll(new RegExp(`(?:${start})(?:${word}) \\S+`, 'gm'))].map((found) => {
+    const line = text.slice(0, found.index).split('\n').length
+    return `${file}:${line}: ${found[0].trim()}`
+  })
+}
+
+/** Markdown without code and without quoted text. */
+function withoutQuotes(text: string): string {
+  return text.replaceAll(/^```[^]*?^```|`[^`\n]*`|"[^"\n]*"/gm, '')
 }
 
 /** `core`, `api`, one program of the data plane, or `dataplane` for what its programs share. */

@@ -65,7 +65,7 @@ export interface World extends Tenant, AsyncDisposable {
   nats: NatsConnection
   clock: ShiftableClock
   keyring: Keyring
-  /** What the API was built of, to build another beside it. */
+  /** The dependencies of the API, to build another beside it. */
   deps: Deps
   app: FastifyInstance
   apiUrl: string

@@ -1,5 +1,5 @@
 /**
- * One day of one retention class, made by SQL alone: chance follows from numbers and ids, so that no row has to travel.
+ * Makes a day of a retention class by SQL alone: chance follows from numbers and ids, so that no row has to travel.
  * Ids carry the time of what they name; an event and its deliveries are milliseconds apart.
  */
 
@@ -55,7 +55,7 @@ export const EVENTS = (table: string): string => `
   where era = $1
   order by n`
 
-/** Of every third event that was received two, of the others one. `$1` is how many days ago. */
+/** Every third received event gets two deliveries, the others get one. `$1` is how many days ago. */
 export const DELIVERIES = (table: string, events: string): string => `
   insert into ${table} (class, id, event_id, connection_id, destination_id, source_id, project_id, status, trigger,
     attempt_count, attempt_number, max_attempts, throttled_reason, throttled_at, last_error, first_attempt_at,
@@ -153,8 +153,8 @@ const OF_THE_DAY = (
         and start < $6::timestamptz + interval '1 day' offset 0) counted`
 
 /**
- * What is kept by `$1` as counts of the same day by `$2`, called `$3`; `$4` leaves out whose they are. `$5` is the era,
- * `$6` the day.
+ * Sums the counts of a day by `$2`, named `$3`, into rows by `$1`; `$4` leaves out their owners. `$5` is the era, `$6` the
+ * day.
  */
 export const EVENT_SUMS = `
   insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)

@@ -51,7 +51,7 @@ export async function makeHistory(
   await client.query(ROUTES)
   await writeRoutes(client, measured, nowMs)
   const days = daysOf(events, nowMs)
-  // One walk, shared by all.
+  // All workers share one walk.
   const todo = days.values()
   let made = 0
   const fill = async (writer: pg.Client): Promise<void> => {

@@ -11,7 +11,7 @@ import type { Measured } from './tenants.ts'
 /** Each statement is explained so often; the fastest counts. */
 const EXPLAINED = 5
 
-/** What one query of the API comes to, over all of its statements. */
+/** The sums of a request of the API over all of its statements. */
 interface Sum {
   statements: number
   planningMs: number

@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000
 
 /**
- * Of each request; a search takes up to a second. The 99th of a hundred would be its second worst, which two pauses of the
+ * Rounds of each request; a search takes up to a second. The 99th of a hundred would be its second worst, which two pauses of the
  * machine make.
  */
 const ROUNDS = 400
@@ -16,7 +16,7 @@ export interface PastRoute {
   sourceId: string
   connectionId: string
   destinationId: string
-  /** Of second deliveries: all of the project's. */
+  /** Destination of all second deliveries of the project. */
   sharedDestinationId: string
 }
 
@@ -35,7 +35,7 @@ export interface Past {
 export interface Request {
   name: string
   must: string
-  /** Of the n-th request, so that no two of a row are alike. */
+  /** Path of the n-th request, so that no two in a row are alike. */
   path: (n: number) => string
   rounds: number
 }

@@ -7,7 +7,7 @@ export interface Route {
   organisationId: string
   projectId: string
   sourceId: string
-  /** Of the first delivery of an event and of the second. */
+  /** Connections of the first and the second delivery of an event. */
   connectionIds: readonly [string, string]
   destinationIds: readonly [string, string]
   /** Its first destination answers no attempt. */
@@ -27,7 +27,7 @@ export interface Measured {
   failing: Route
 }
 
-/** What the events of a class are of at some time of the past. */
+/** The owners of a class's events at some time of the past. */
 export type Era = 'hobby' | 'launch' | 'scale' | 'moved' | 'others' | 'enterprise' | 'retired'
 
 const WHOLE = 10_000
@@ -78,7 +78,7 @@ export function routesOf(
   }
 }
 
-/** What the given shares leave is divided evenly. */
+/** Divides the rest that the given shares leave evenly. */
 function filled(even: readonly Route[], given: readonly Route[] = []): Route[] {
   const left = WHOLE - given.reduce((sum, { share }) => sum + share, 0)
   const each = Math.floor(left / even.length)

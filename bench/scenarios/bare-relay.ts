@@ -7,8 +7,8 @@ const SECONDS = 8
 const RATES = [50, 200, 500]
 
 /**
- * What this machine lets a relay do that keeps the promise and has no features: a figure that it does not reach either is
- * the machine's, and what it reaches and we do not is what our features cost.
+ * Measures a relay on this machine that keeps the promise and has no features: the machine sets a limit that this relay
+ * does not pass either; the distance between it and us is the cost of our features.
  */
 export async function bareRelay(): Promise<Row[]> {
   await using relay = await openBareRelay()

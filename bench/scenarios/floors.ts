@@ -25,8 +25,8 @@ const CONNECTIONS = 64
 const RATES = { slow: 50, fast: 500 }
 
 /**
- * What this machine gives to anyone, in the same run: by these a figure travels from one machine to another. The sum
- * at the end is what an event costs when nothing is verified, matched, signed, parsed, logged or counted.
+ * Measures the floors of this machine in the same run, to compare figures of different machines. The sum at the end is the
+ * cost of an event when nothing is verified, matched, signed, parsed, logged or counted.
  */
 export async function floors(): Promise<Row[]> {
   const server = await bareServer()
@@ -102,7 +102,7 @@ function timeSync(): number {
 
 interface BareTimes {
   perSecond: number
-  /** Of the server alone. */
+  /** CPU time of the server alone. */
   cpuUs: number
   /** Milliseconds to each answer at a rate, sorted, and the server's CPU for one. */
   slow: number[]

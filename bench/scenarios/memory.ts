@@ -12,7 +12,7 @@ const MUST_MB = [
 const SAMPLE_MS = 250
 const PARKED_DEADLINE_MS = 60_000
 
-/** What a lane and its claims hold in memory: the rest waits in PostgreSQL. */
+/** Deliveries of a lane and its claims in memory; the rest waits in PostgreSQL. */
 const IN_MEMORY_MAX = 2_000
 
 /** A second's traffic beside them would hide what waiting costs, so nothing else is sent. */

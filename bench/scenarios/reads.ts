@@ -57,7 +57,7 @@ async function restartApi({ supervisorPid, apiUrl }: Installation): Promise<void
 
 interface Timed {
   times: string
-  /** Of a request. PostgreSQL's includes what the rest of the relay asks of it meanwhile. */
+  /** CPU time of a request. PostgreSQL's includes queries of the rest of the relay. */
   cpu: string
 }
 
@@ -135,7 +135,7 @@ async function openPast(
   return { past, measured, rows: await sizeRows(client, seconds) }
 }
 
-/** What there is to read. */
+/** Sizes of the tables to read. */
 async function sizeRows(client: pg.Client, seconds: number): Promise<Row[]> {
   const { rows } = await client.query<{ name: string; rows: string; bytes: string; parts: string }>(
     `select split_part(relname, '_', 1) as name, sum(greatest(reltuples, 0)) as rows,

@@ -41,7 +41,7 @@ export async function scaling({ seconds = 5 }: { seconds?: number }): Promise<Ro
 
   await using ingest = await startBeside(installation, 'ingest')
   await using worker = await startBeside(installation, 'worker')
-  // What changes hands while a worker joins is delivered late; what follows is what counts.
+  // Deliveries of moving partitions are late while a worker joins; only the time afterwards counts.
   await relay.run({ seconds: JOIN_SECONDS, connections: CONNECTIONS, rate: JOIN_RATE })
   const firstPort = Number(new URL(installation.ingestUrl).port)
   const firstWorker = pidOf(installation.supervisorPid, 'worker')
@@ -83,7 +83,7 @@ async function floorRise(seconds: number): Promise<string> {
   return risen(median(one), median(two))
 }
 
-/** Of the servers and PostgreSQL. */
+/** CPU time of the servers and PostgreSQL. */
 async function floorUs(
   { supervisorPid }: Installation,
   servers: readonly [BareServer, ...BareServer[]],

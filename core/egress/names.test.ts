@@ -146,7 +146,7 @@ test('300 look-ups that nobody answers for delay no other, and one name is asked
   expect(first.length).toBeLessThanOrEqual(2)
 })
 
-test('what was found is kept for as long as its record says, a failure for 3 s', async () => {
+test('an address is cached for as long as its record says, a failure for 3 s', async () => {
   let said: string[] | number = NXDOMAIN
   const server = await startNameServer((_, type) => (type === A ? said : []), 1)
   const { names } = await openNames(server)

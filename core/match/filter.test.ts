@@ -464,7 +464,7 @@ test('Filter and matchFilter() never throw, and $not turns every answer round', 
   )
 })
 
-test('what is not a filter is refused without throwing', () => {
+test('a value that is no filter is refused without throwing', () => {
   fc.assert(
     fc.property(fc.anything(), (value) => {
       expect(Filter.safeParse(value).success).toBeTypeOf('boolean')

@@ -82,7 +82,7 @@ test.for([60_000, 3_600_000, 86_400_000])(
   },
 )
 
-test('what others took is counted after the clock was set back too', () => {
+test('requests that other processes took are counted after the clock was set back too', () => {
   const tatMs = spend({ tatMs: START + 1_000 }, 50, { count: 20, nowMs: START - 3_600_000 })
   expect(admit({ tatMs }, 50, START - 3_600_000)).toMatchObject({
     allowed: false,

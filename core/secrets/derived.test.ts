@@ -11,7 +11,7 @@ const installation: Keyring = new Map([
 ])
 const scope = { salt: randomBytes(32), purpose: 'test' }
 
-test('what a derived keyring sealed opens under the same secret, salt, purpose and installation only', () => {
+test('a secret sealed by a derived keyring opens under the same secret, salt, purpose and installation only', () => {
   const sealed = seal(deriveKeyring(installation, 'secret', scope), { a: 1 })
   const opened = (keyring: Keyring) => unseal(keyring, sealed)
   expect(opened(deriveKeyring(installation, 'secret', scope))).toEqual({ a: 1 })

@@ -24,7 +24,7 @@ test('a variable of ours that nothing reads is named', () => {
   ])
 })
 
-test('what shells, Node and Kubernetes set is no misspelt setting', () => {
+test('variables of shells, Node and Kubernetes are no misspelt settings', () => {
   const names = [
     'PATH',
     'APP_PORT',

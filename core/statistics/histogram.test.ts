@@ -9,7 +9,7 @@ const latencies = fc.array(latency, { maxLength: 200 })
 
 const SHARES = [0, 0.01, 0.25, 0.5, 0.75, 0.95, 0.99, 1]
 
-test('what is listed in parts, in whatever order, is the histogram of all the values', () => {
+test('a histogram added up from parts, in any order, equals the histogram of all values', () => {
   fc.assert(
     fc.property(fc.array(latencies, { maxLength: 4 }), fc.boolean(), (parts, isCounted) => {
       const all = shownBy(histogramOf(parts.flat()))
@@ -53,7 +53,7 @@ test.for([
   expect(histogramOf([ms]).percentile(0.5)).toBe(shown)
 })
 
-test('what lasts beyond every bound lies in the last bucket, which fits a smallint', () => {
+test('a duration beyond every bound is in the last bucket, which fits a smallint', () => {
   expect(bucketOf(Number.MAX_VALUE)).toBe(bucketOf(3_600_000))
   expect(bucketOf(Number.MAX_VALUE)).toBeLessThan(32_768)
 })

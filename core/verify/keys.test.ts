@@ -172,7 +172,7 @@ describe('a JWKS', () => {
     ['more than 64 KiB', 'more than 64 KiB', { text: `{"keys":[]}${' '.repeat(64 * 1024)}` }],
     ['no JSON', 'the answer holds no keys', { text: '<html>' }],
     ['another JSON', 'the answer holds no keys', { text: '[]' }],
-  ])('of %s is refused, and the verdict says so', async (_what, cause, answer) => {
+  ])('is refused when it is %s, and the verdict says so', async (_what, cause, answer) => {
     reply = () => answer
     expect(await judge(config, tokenRequest('k1'))).toEqual(misconfigured(cause))
     expect(hits).toHaveLength(1)
@@ -192,7 +192,7 @@ describe('a JWKS', () => {
     expect(verdict).toEqual(misconfigured('no answer within 2 s'))
   })
 
-  test('of one holder that hang do not keep another’s from coming, and their next ones are busy', async () => {
+  test('hanging fetches of one holder do not delay another’s, and its further ones are busy', async () => {
     reply = (path) =>
       path.includes('hangs')
         ? 'hang'
@@ -231,7 +231,7 @@ test('only https is fetched', async () => {
 describe('a certificate', () => {
   const config = { preset: 'paypal', params: { webhookId: 'W' } }
 
-  test('of PayPal is the first of its chain, kept for a day under one spelling', async () => {
+  test('PayPal’s is the first of its chain, kept for a day under one spelling', async () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const chain = [rsa, other].map((pair) => selfSigned(pair, NOW_MS - DAY_MS, NOW_MS + 9 * DAY_MS))
     reply = () => ({ text: chain.join('') })
@@ -251,7 +251,7 @@ describe('a certificate', () => {
     )
   })
 
-  test('of SNS is fetched from its host', async () => {
+  test('SNS’s is fetched from its host', async () => {
     reply = () => ({ text: selfSigned(rsa, NOW_MS - DAY_MS, NOW_MS + DAY_MS) })
     const message = {
       Message: 'm',

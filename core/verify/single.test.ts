@@ -47,7 +47,7 @@ function hex(text: string, algorithm = 'sha256'): string {
 
 const MALFORMED = 'malformed_signature_header'
 
-describe('what a signature covers, or is read from, must be there once', () => {
+describe('a part that a signature covers or is read from must come once', () => {
   const gitea = { preset: 'gitea', secret: SECRET }
   const good = '{"action":"opened"}'
   const evil = encodeURIComponent('{"action":"deleted"}')

@@ -99,7 +99,7 @@ test('sources set-rate-limit changes what the API shows read-only', async () => 
   expect((await world.api('GET', `/v1/sources/${sourceId}`)).body.rateLimit).toBe(25)
 })
 
-test('what is not understood is exit code 2, one line, and touches nothing', async () => {
+test('a command that is not understood ends with code 2 and one line, and changes nothing', async () => {
   const before = await json('organisations', 'list')
   for (const args of [['organisations', 'create'], ['--surprise']]) {
     const ran = await run(args)
@@ -109,7 +109,7 @@ test('what is not understood is exit code 2, one line, and touches nothing', asy
   expect(await json('organisations', 'list')).toEqual(before)
 })
 
-test('what is refused is exit code 1 with its reason', async () => {
+test('a refused command ends with code 1 and its reason', async () => {
   const unknown = encodeId('key', '00000000-0000-7000-8000-000000000000')
   const organisation = ['--organisation', world.organisationId]
   for (const [args, reason] of [

@@ -145,7 +145,7 @@ test('an organisation follows what PLANS_FILE makes of its plan', async () => {
   expect(await stored()).toEqual([{ retention_class: 30 }])
 })
 
-describe('of a subscription', () => {
+describe('a subscription', () => {
   test('cancel ends it at the period end, resume takes that back', async () => {
     const { get, post, ledger, audit } = await customerOn('enterprise')
     await post('change-plan', { plan: 'scale' })
@@ -191,7 +191,7 @@ describe('of a subscription', () => {
     expect((await post('change-plan', { plan: 'scale', when: 'period_end' })).status).toBe(409)
   })
 
-  test('what there is no subscription for is in conflict', async () => {
+  test('an action that needs a subscription is 409 without one', async () => {
     const { post } = await customerOn('enterprise')
     for (const path of ['cancel', 'resume', 'revert-scheduled-change']) {
       const { body } = await post(path)

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
-/** What a session or an agent would bring, instead of a key. */
+/** The access that a session or an agent would bring, instead of a key. */
 function access(permissions: Permissions | null): Access {
   const organisationId = decodeId('org', world.organisationId) ?? ''
   const projectId = decodeId('prj', world.projectId) ?? ''

@@ -83,7 +83,7 @@ function gate(): { respond: Respond; open: () => void } {
   }
 }
 
-test('one parked by pacing is cancelled and never sent', async () => {
+test('POST /deliveries/{id}/cancel cancels a delivery parked by pacing, which is never sent', async () => {
   const relay = running
   const { source, endpoint } = await relay.route({
     destination: { rateLimit: 1, rateLimitPeriod: 'hour' },
@@ -101,7 +101,7 @@ test('one parked by pacing is cancelled and never sent', async () => {
   expect(arrived(endpoint)).toEqual([first, kept])
 })
 
-test('one that waits for its destination to be enabled is cancelled and never sent', async () => {
+test('a delivery that waits for a disabled destination is cancelled and never sent', async () => {
   const relay = running
   const { source, destination, endpoint } = await relay.route({ destination: { isEnabled: false } })
   const ids = [await relay.accept(source), await relay.accept(source)]
@@ -129,7 +129,7 @@ test('a retry that waits for its time is cancelled and never sent', async () => 
   })
 })
 
-test('one whose destination is busy, and a sibling that waits with it, are cancelled and never sent', async () => {
+test('a delivery to a busy destination, and a sibling that waits with it, are cancelled and never sent', async () => {
   const relay = running
   const { source, endpoint } = await relay.route({ respond: says(503 - 1) })
   const busy = await relay.accept(source)
@@ -167,7 +167,7 @@ test('fresh ones behind a full lane are cancelled and never sent, what is in fli
   for (const one of gone) expect(await relay.deliveryOf(one)).toMatchObject({ status: 'cancelled' })
 })
 
-test('those taken back from PostgreSQL into a full lane are cancelled and never sent', async () => {
+test('deliveries claimed from PostgreSQL into a full lane are cancelled and never sent', async () => {
   const relay = running
   const { respond, open } = gate()
   const { source, destination, endpoint } = await relay.route({
@@ -187,7 +187,7 @@ test('those taken back from PostgreSQL into a full lane are cancelled and never 
   expect(arrived(endpoint)).toEqual(sent.filter((one) => !gone.includes(one)))
 })
 
-test('what is still in the stream is cancelled and never sent, without waiting for a worker', async () => {
+test('a delivery still in the stream is cancelled and never sent, without waiting for a worker', async () => {
   await using relay = await startRelay({ worker: false })
   const { source, endpoint } = await relay.route()
   const gone = await relay.accept(source)
@@ -349,7 +349,7 @@ test('a worker that does not answer makes it 503: it may have what is held', asy
   expect(answer.status).toBe(503)
   expect(answer.headers.get('retry-after')).toMatch(/^\d+$/)
   expect(await relay.deliveryOf(eventId)).toMatchObject({ status: 'pending' })
-  // What nobody can have needs no answer.
+  // A delivery that no worker can have needs no answer of a worker.
   const parked = await relay.route({ respond: hangs })
   await relay.db.deleteFrom('process').where('role', '=', 'worker').execute()
   expect(parked.endpoint.arrivals).toHaveLength(0)
@@ -357,7 +357,7 @@ test('a worker that does not answer makes it 503: it may have what is held', asy
   expect(endpoint.arrivals).toHaveLength(0)
 })
 
-/** What is deleted, and how. */
+/** Resources to delete, and their paths. */
 const DELETIONS: [what: string, path: (route: Route) => string][] = [
   ['connection', ({ connection }) => `/v1/connections/${connection.id}`],
   ['source', ({ source }) => `/v1/sources/${source.id}?cascade=true`],

@@ -269,7 +269,7 @@ function shows(schema: z.ZodType): boolean {
   return schema instanceof z.ZodObject && schema.shape['secret'] instanceof z.ZodString
 }
 
-test('what shows a secret is kept by nothing on its way', () => {
+test('an answer that shows a secret is not cached on its way', () => {
   const showing = ROUTES.filter(({ responses }) =>
     Object.values(responses).some((schema) => schema !== null && shows(schema)),
   )

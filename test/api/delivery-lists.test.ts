@@ -13,7 +13,7 @@ import { startWorld, type Tenant, type World } from '../world.ts'
 
 const DAY_MS = 86_400_000
 
-/** Of a statement: so few that every filter without an index is cut short again and again. */
+/** Rows that a statement reads: so few that every filter without an index is cut short again and again. */
 const READ_ROWS = 3
 
 let world: World
@@ -23,7 +23,7 @@ let foreign: Furniture
 let deliveries: Seeded[]
 let events: { id: string; sourceId: string; status: string }[]
 
-/** What was stored of a delivery; ids are uuids. */
+/** A stored delivery; ids are uuids. */
 interface Seeded {
   id: string
   eventId: string
@@ -63,7 +63,7 @@ beforeAll(async () => {
   deliveries = []
   events = []
   for (const [age, days] of AGES_DAYS.entries()) {
-    // One day has its partition, the others are in the DEFAULT ones.
+    // A single day has its partition, the others are in the DEFAULT ones.
     if (days === 12) await ensureDay(world.db, 90, world.clock.now() - days * DAY_MS)
     for (const [n, outcome] of OUTCOMES.entries()) {
       const eventClass = [90, 30, 7][(age + n) % 3] ?? 90

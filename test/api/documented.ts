@@ -8,7 +8,7 @@ import { STATUS } from '../../core/errors.ts'
 const Json = z.record(z.string(), z.unknown())
 type Json = z.infer<typeof Json>
 
-/** What of an answer the document speaks of. */
+/** The parts of an answer that the document describes. */
 interface Seen {
   status: number
   headers: Headers

@@ -59,7 +59,7 @@ async function doomedIds(): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-test('what waits for a deleted connection is cancelled step by step, and nothing else is', async () => {
+test('deliveries that wait for a deleted connection are cancelled step by step, and no others', async () => {
   const gone = await furnish(world, 'gone')
   const stays = await furnish(world, 'stays')
   await park(gone, stays, 5_000)

@@ -34,7 +34,7 @@ test('every failure leaves in the one envelope with a request id', async () => {
   }
 })
 
-test('what is no HTTP is answered in the envelope too', async () => {
+test('a request that is not HTTP is answered in the envelope too', async () => {
   await using world = await startWorld()
   const { hostname, port } = new URL(world.apiUrl)
   const socket = connect(Number(port), hostname)

@@ -428,7 +428,7 @@ test('a stream ends when its project is deleted', async () => {
   await stream.ended(SOON_MS)
 })
 
-test('one stream too many is refused as one request too many is, by key and by process', async () => {
+test('a stream too many is refused like a request too many, by key and by process', async () => {
   await using api = await openApi({ perKey: 2, perProcess: 3 })
   const other = await world.createKey({ events: 'read' })
   using first = await listen(api.url, { key: world.key })
@@ -448,7 +448,7 @@ test('one stream too many is refused as one request too many is, by key and by p
   })
 })
 
-test('one organisation takes its share of the streams of a process and no more', async () => {
+test('an organisation takes at most its share of the streams of a process', async () => {
   await using api = await openApi({ perOrganisation: 2, perProcess: 3 })
   const other = await world.createTenant()
   const keys = [

@@ -175,7 +175,7 @@ test.each(REFUSED)(
   },
 )
 
-test('those who wait for a request that is refused are answered for themselves', async () => {
+test('requests that wait for one that is refused run by themselves', async () => {
   const body = { name: 'refused together', unknown: true }
   const answers = await Promise.all(
     Array.from({ length: 5 }, async () => await post('/v1/sources', body, 'together')),
@@ -282,7 +282,7 @@ test('after 24 hours the key is free, and the housekeeper deletes its row', asyn
   expect(rows[0].min.getTime()).toBeGreaterThan(now - IDEMPOTENCY_HOURS * HOUR_MS)
 })
 
-test('of requests at once through two processes one acts and the others get its answer', async () => {
+test('if two processes get the same key at once, one request acts and the others get its answer', async () => {
   const pool = openPool({ url: world.databaseUrl, max: 5, log: world.deps.log })
   await using db = openDb(pool)
   await using second = buildApp({ ...world.deps, db, registry: new Registry() })

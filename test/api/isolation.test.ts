@@ -80,7 +80,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
-/** One of each kind, in the project of a tenant. */
+/** A resource of each kind, in the project of a tenant. */
 async function idsOf(tenant: Tenant, name: string): Promise<Ids> {
   const { key, projectId, organisationId } = tenant
   const headers = { 'x-project-id': projectId }
@@ -293,7 +293,7 @@ function seen({ status, body }: Answer): unknown {
   return { status, text }
 }
 
-/** What a key must hold, with the body that tells so when it depends on the body. */
+/** The permissions that an operation needs, each with the body that decides it, if the body does. */
 function needsOf({
   method,
   permission,

@@ -94,7 +94,7 @@ function rowsRead(node: z.infer<typeof Node>): number {
   return node['Actual Loops'] * (node['Actual Rows'] + node['Rows Removed by Filter'])
 }
 
-/** What each reading statement reads. */
+/** The rows that each reading statement reads. */
 async function readBy(
   act: (db: Kysely<Tables>) => Promise<unknown>,
   pool: Pool = lists,
@@ -213,7 +213,7 @@ test('no list of events reads more than its share', async () => {
   }
 }, 60_000)
 
-test('what waited too long is looked for among what waits, and no step reads all of it', async () => {
+test('expired deliveries are found among waiting ones, and no step reads all of them', async () => {
   await sql`analyze delivery, delivery_waiting`.execute(world.db)
   const of = {
     untilIds: new Map([[uuid('prj', world.projectId), newId(0)]]),

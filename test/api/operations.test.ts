@@ -269,7 +269,7 @@ test('replays stop at the quota of a hard-capped plan: what meets it counts as f
   expect(await query(own, 'select deliveries::int as n from usage')).toEqual([{ n: 10_000 }])
 })
 
-test('what was attempted belongs to its operation no more: an operation looks only at what it has put to wait', async () => {
+test('an attempted delivery leaves its operation, which counts only deliveries that still wait for it', async () => {
   await using relay = await startRelay()
   const { source } = await relay.route({ respond: says(500) })
   await relay.reaches(await relay.accept(source), { status: 'pending', attemptCount: 1 })
@@ -447,7 +447,7 @@ test('plan counts what the run comes to, for every filter', async () => {
   }
 })
 
-test('what comes after the operation was made is not part of it', async () => {
+test('an event that comes after the operation was created is not part of it', async () => {
   await using own = await startWorld()
   const from = await furnish(own, 'later')
   await seedEvents(own, from, 3)
@@ -625,7 +625,7 @@ test.for<[string, Permissions, Permissions, boolean]>([
     const stop = `/v1/operations/${id}/cancel`
     const refused = await world.api('POST', stop, undefined, { key: lacking.key })
     expect(refused.body).toMatchObject(REFUSED)
-    // What a key may start it may follow and stop.
+    // A key that may start an operation may follow and stop it.
     expect((await world.api('GET', `/v1/operations/${id}`, undefined, granted)).status).toBe(200)
     expect((await world.api('POST', stop, undefined, granted)).status).toBe(200)
     const { key } = await world.createKey({ sources: 'write' })

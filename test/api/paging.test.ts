@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(async () => await relay[Symbol.asyncDispose]())
 
-/** What PostgreSQL itself writes has microseconds, and rows of one transaction have one time. */
+/** Makes rows whose times PostgreSQL writes: with microseconds, and the same for all rows of a transaction. */
 async function makeResources(): Promise<void> {
   for (const name of NAMES) {
     const url = 'http://127.0.0.1:9/'
@@ -38,7 +38,7 @@ async function makeResources(): Promise<void> {
   }
 }
 
-/** Of each event one delivery waits for its retry, and one for its turn at a slow destination. */
+/** Makes two deliveries of each event: one waits for its retry, the other for its turn at a slow destination. */
 async function makeDeliveries(): Promise<void> {
   const retryPolicy = { strategy: 'schedule', scheduleSeconds: [600], maxAttempts: 3 }
   const { source } = await relay.route({ respond: says(500), destination: { retryPolicy } })

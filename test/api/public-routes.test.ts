@@ -19,12 +19,12 @@ const greet = publicRoute({
   params: { id: 'prj' },
   query: z.strictObject({}),
   headers: { 'user-agent': 'Who greets.' },
-  body: z.strictObject({ text: z.string().describe('What is said.') }).meta({
+  body: z.strictObject({ text: z.string().describe('The greeting.') }).meta({
     id: 'Greeting',
     description: 'A greeting.',
     examples: [{ text: 'Hello' }],
   }),
-  responses: { 200: Said.meta({ id: 'Said', description: 'What was heard.' }) },
+  responses: { 200: Said.meta({ id: 'Said', description: 'The text that was heard.' }) },
   errors: [],
   async handle({ remoteIp, headers, body }) {
     const agent = headers['user-agent'] ?? ''

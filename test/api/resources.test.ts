@@ -152,7 +152,7 @@ test('a destination begins with the documented defaults and hides what it holds'
   const { rows } = await world.pool.query('select d.*, a.changes from destination d, audit a')
   expect(JSON.stringify(rows)).not.toMatch(/hidden-(value|token)/)
 
-  // What was read may be written back.
+  // A read resource may be written back.
   const { headers, auth } = destination
   const same = await world.api('PATCH', `/v1/destinations/${destination.id}`, {
     data: { headers, auth, rateLimit: 5, rateLimitPeriod: 'minute' },

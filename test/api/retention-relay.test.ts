@@ -36,7 +36,7 @@ test('a dedupe key lives as long as its event: then the same request is a new ev
   expect((await relay.api('GET', `/v1/events/${first}`)).status).toBe(404)
 })
 
-test('what waits past retention is moved out of its day and still goes out, byte for byte', async () => {
+test('a delivery that waits past retention is moved out of its day and still goes out, byte for byte', async () => {
   // The clock may be past the days that were made when the relay started: by the hour at which the test runs.
   await ensurePartitions(relay.db, relay.clock.now())
   const { source, destination, endpoint } = await relay.route()

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await sql`update organisation set overrides = '{"retentionDays": 5}', retention_class = 7
     where id = ${uuid('org', negotiated.tenant.organisationId)}::uuid`.execute(world.db)
   owners.push(negotiated)
-  // As a relay that has run for weeks: days as they were made then. What is older is in the DEFAULT partitions.
+  // Like a relay that has run for weeks: daily partitions since then. Older rows are in the DEFAULT partitions.
   await makeDaysSince(21)
 })
 afterEach(async () => await clear())
@@ -272,7 +272,7 @@ test('a run that is interrupted again and again comes to the same end', async ()
   expect(await remaining()).toEqual(expectedOf(all))
 }, 90_000)
 
-test('what was purged is 404 with its deliveries; what is past retention but still there is not replayed', async () => {
+test('a purged event is 404 with its deliveries; an event past retention that is still there is not replayed', async () => {
   const owner = ownerOf('hobby')
   const { key } = owner.tenant
   const due = await seed(owner, { ageMs: 3 * DAY_MS + 60_000 })
@@ -309,7 +309,7 @@ test('a delivery that waits holds its event for 7 days more and is then failed w
   expect(delivery.body).toMatchObject({ status: 'throttled', eventId: held.id })
 })
 
-test('what waits is looked at step by step, each project by its own term', async () => {
+test('waiting deliveries expire step by step, each project by its own term', async () => {
   const [hobby, launch] = [ownerOf('hobby'), ownerOf('launch')]
   const atDay = async (owner: Owner, days: number): Promise<string> => {
     const seeded = await seed(owner, { ageMs: days * DAY_MS, status: 'throttled' })
@@ -356,7 +356,7 @@ test('past the longest class too, an event is held while its delivery waits', as
   world.clock.advance(-5 * DAY_MS)
 }, 90_000)
 
-test('what a worker has in hand is not moved under it: its day waits', async () => {
+test('an event with a delivery in flight is not moved: its day waits', async () => {
   await makeDaysSince(13)
   const owner = ownerOf('hobby')
   const { id } = await seed(owner, { ageMs: 5 * DAY_MS, status: 'in_flight', claimedBy: 'worker' })

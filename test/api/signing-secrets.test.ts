@@ -149,7 +149,7 @@ test('a rotation is answered when each live worker knows of it, or after 2 s', a
   await relay.db.deleteFrom('process').where('id', '=', frozen.id).execute()
 })
 
-test('of two rotations at once one is refused', async () => {
+test('the second of two rotations at once is refused', async () => {
   const { destination } = await relay.route()
   const answers = await Promise.all([rotate(destination.id), rotate(destination.id)])
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409])

@@ -118,7 +118,7 @@ test('rotate-secret is ROTATION_OVERLAP_ACTIVE until the overlap ends', async ()
   expect(await heard(source, body.secret, NEW, OLD)).toEqual([200, 200, 401])
 })
 
-test('of rotations that come at once one is made', async () => {
+test('exactly one of several rotations at once succeeds', async () => {
   const source = await relay.make('sources', { verifier: { preset: 'github', secret: OLD } })
   const answers = await Promise.all(
     Array.from({ length: 8 }, async () => await act(source, 'rotate-secret')),

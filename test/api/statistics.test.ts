@@ -479,7 +479,7 @@ test('old roll-ups are pruned, each granularity at its own age', async () => {
   expect(rows.map((row) => row.granularity)).toEqual(['day', 'hour', 'minute'])
 })
 
-test('what looks for old roll-ups does not read those that are kept', async () => {
+test('the search for old roll-ups does not read those that stay', async () => {
   await relay.db.transaction().execute(async (tx) => {
     await sql`
       insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)
@@ -488,7 +488,7 @@ test('what looks for old roll-ups does not read those that are kept', async () =
       tx,
     )
     await sql`analyze event_rollup`.execute(tx)
-    // What earlier transactions of the connection have not reported yet is counted in.
+    // The count includes scans that earlier transactions of the connection have not reported yet.
     const scans = async () =>
       await sql`
         select relname, seq_scan from pg_stat_xact_user_tables

@@ -302,7 +302,7 @@ test('without a worker the answer is 503 with Retry-After and nothing is stored'
   await eventually(async () => expect((await send(id, {}, idle)).status).toBe(200))
 })
 
-test('those of one organisation that hang leave places to the others', async () => {
+test('hanging test deliveries of one organisation leave places to others', async () => {
   const { destination } = await destinationAt(hangs, { timeoutMs: 8_000 })
   const tests = Array.from(
     { length: TESTS_PER_ORGANISATION + 4 },

@@ -65,7 +65,7 @@ async function withFormer(last: string, act: (db: Db) => Promise<void>): Promise
   }
 }
 
-test('what failed and waits in a database of the first version is listed by all that it is listed by now', async () => {
+test('failed and waiting deliveries of a first-version database are in every list of today', async () => {
   await withFormer('0001-relay', async (db) => {
     const project = await storeAsFirstVersion(db)
     await migrate(db, Date.now())

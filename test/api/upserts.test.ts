@@ -66,7 +66,7 @@ function whole(kind: Kind): object {
 
 const PREFIX = { projects: 'prj', sources: 'src', destinations: 'dst', connections: 'con' } as const
 
-/** What the audit says was done to a resource. */
+/** The audit of a resource. */
 async function audited(kind: Kind, id: string): Promise<string[]> {
   const rows = await world.db
     .selectFrom('audit')
@@ -111,20 +111,17 @@ test.for(KINDS)('PUT replaces the configuration of %s: left out means default', 
   expect(await audited(kind, id)).toEqual(['create', 'update'])
 })
 
-test.for(KINDS)(
-  'of identical PUTs of %s that come at once one creates and none fails',
-  async (kind) => {
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, async () => await put(kind, 'race', whole(kind))),
-    )
-    const statuses = answers.map(({ status }) => status)
-    expect(statuses.filter((status) => status === 201)).toHaveLength(1)
-    expect(statuses.filter((status) => status === 200)).toHaveLength(11)
-    const [first] = answers
-    for (const { body } of answers) expect(body).toEqual(first?.body)
-    expect(await audited(kind, first?.body.id)).toEqual(['create'])
-  },
-)
+test.for(KINDS)('identical PUTs of %s at once: one creates and none fails', async (kind) => {
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, async () => await put(kind, 'race', whole(kind))),
+  )
+  const statuses = answers.map(({ status }) => status)
+  expect(statuses.filter((status) => status === 201)).toHaveLength(1)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(11)
+  const [first] = answers
+  for (const { body } of answers) expect(body).toEqual(first?.body)
+  expect(await audited(kind, first?.body.id)).toEqual(['create'])
+})
 
 test.for(KINDS)('PUT of %s is found by any name that one can have', async (kind) => {
   const names = ['a/b', '100 %', '?x=1#y', '.x', 'é ☃', 'x'.repeat(100)]

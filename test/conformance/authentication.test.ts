@@ -30,7 +30,7 @@ const REFUSED = { status: 403, body: { code: 'INSUFFICIENT_API_KEY_PERMISSIONS',
 const get = async (path: string, key: string): Promise<Answer> =>
   await call('GET', path, undefined, { key })
 
-/** What is no API key of this installation. */
+/** Texts that are no API key of this installation. */
 const HEADERS: [what: string, headers: () => Record<string, string>][] = [
   ['no header', () => ({})],
   ['another scheme', () => ({ authorization: `Basic ${btoa(`key:${tenant.key}`)}` })],
@@ -88,7 +88,7 @@ test('authentication 3: Read: view, and nothing else', async () => {
   }
 })
 
-/** What the unscoped key may: full read and non-destructive writes. */
+/** The permissions of the unscoped key: full read and non-destructive writes. */
 const ALLOWED: [what: string, ask: (key: string) => Promise<Answer>][] = [
   ['read', async (key) => await get('/v1/billing/plan', key)],
   [

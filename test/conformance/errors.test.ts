@@ -27,7 +27,7 @@ const rotatedSource = async (): Promise<string> => {
   return `/v1/sources/${id}`
 }
 
-/** Of an organisation that has used up its quota of one delivery. */
+/** Makes an organisation that has used up its quota of one delivery. */
 interface Spent {
   owner: Tenant
   source: Resource

@@ -63,7 +63,7 @@ const rejectedOf = async (source: Resource): Promise<Resource[]> =>
 test('event status: rejected when signature verification failed, "never" delivered', async () => {
   const { source, endpoint } = await tenant.route({ source: SIGNED })
   expect(await send(source, { body: 'forged' })).toMatchObject({ status: 401 })
-  // What came after it has been delivered.
+  // A later event has been delivered.
   await tenant.reaches(await accept(source, signed('{"a":1}')), { status: 'succeeded' })
   const [event] = await rejectedOf(source)
   expect(await tenant.get(`/v1/events/${event.id}`)).toMatchObject({ deliveries: [] })

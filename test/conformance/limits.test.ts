@@ -46,7 +46,7 @@ test(
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(51)
     expect(refused[0]?.body).toEqual({ status: 429, message: expect.any(String) })
-    // Of another key nothing is used.
+    // Another key has its whole window.
     expect(await tenant.api('GET', '/v1/projects')).toMatchObject({ status: 200 })
   },
 )
@@ -128,7 +128,7 @@ test('limits, Delivery quota: "retries are free"', async () => {
   await tenant.reaches(id, { status: 'succeeded' })
   expect(endpoint.arrivals).toHaveLength(3)
   await accept(source)
-  // What was counted last is there, and so is all that came before.
+  // The last count is there, and so are all before it.
   await eventually(async () => {
     expect(await usageOf(tenant)).toMatchObject({ deliveries: used + 2 })
   })

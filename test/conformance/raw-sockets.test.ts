@@ -11,7 +11,7 @@ beforeAll(async () => {
   tenant = await openTenant('enterprise')
 })
 
-/** One of the two servers, with a request of its own that it takes. */
+/** A server, with a request that it accepts. */
 interface Server {
   url: string
   /** In origin form. */

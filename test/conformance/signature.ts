@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 
 import { nowMs } from './clock.ts'
 
-/** Of a source that verifies Standard Webhooks. */
+/** The secret of a source that verifies Standard Webhooks. */
 export const SECRET = `whsec_${btoa('a secret of enough length')}`
 export const OTHER_SECRET = `whsec_${btoa('another secret, as long as it')}`
 

@@ -16,7 +16,7 @@ export const EVERYTHING: Permissions = Object.fromEntries(
 
 interface Sent {
   method?: string
-  /** What follows the mask id: a path, a query or both. */
+  /** Appended to the mask id: a path, a query or both. */
   path?: string
   headers?: Record<string, string>
   body?: string | Buffer<ArrayBuffer>

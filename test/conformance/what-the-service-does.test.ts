@@ -9,7 +9,7 @@ beforeAll(async () => {
   tenant = await openTenant()
 })
 
-test('what the service does 1: "each source has its own mask id" below the ingest URL', async () => {
+test('the service, line 1: "each source has its own mask id" below the ingest URL', async () => {
   const [one, two] = [await tenant.make('sources'), await tenant.make('sources')]
   expect(one.ingestUrl).toBe(`${inject('installation').ingestUrl}/${one.maskId}`)
   expect(one.maskId).not.toBe(two.maskId)
@@ -17,7 +17,7 @@ test('what the service does 1: "each source has its own mask id" below the inges
   expect(event.sourceId).toBe(two.id)
 })
 
-test('what the service does 2: "every inbound request is stored as an event": body, headers, payload', async () => {
+test('the service, line 2: "every inbound request is stored as an event": body, headers, payload', async () => {
   const source = await tenant.make('sources')
   const headers = { 'content-type': 'application/json', 'x-provider': 'Acme' }
   const id = await accept(source, { headers, body: '{"a": 1}' })
@@ -27,7 +27,7 @@ test('what the service does 2: "every inbound request is stored as an event": bo
   expect(names).toContainEqual(['x-provider', 'Acme'])
 })
 
-test('what the service does 2: "rejected requests are stored too"', async () => {
+test('the service, line 2: "rejected requests are stored too"', async () => {
   const source = await tenant.make('sources', SIGNED)
   expect(await send(source, { body: 'forged' })).toMatchObject({ status: 401 })
   const { data } = await tenant.get(`/v1/events?sourceId=${source.id}`)
@@ -35,7 +35,7 @@ test('what the service does 2: "rejected requests are stored too"', async () => 
   expect(await tenant.get(`/v1/events/${data[0].id}`)).toMatchObject({ raw: 'forged' })
 })
 
-test('what the service does 3: "the event is stored first", whatever becomes of its delivery', async () => {
+test('the service, line 3: "the event is stored first", whatever becomes of its delivery', async () => {
   const { source } = await tenant.route({
     respond: says(500),
     destination: { retryPolicy: { strategy: 'linear', initialDelaySeconds: 1, maxAttempts: 1 } },
@@ -48,7 +48,7 @@ test('what the service does 3: "the event is stored first", whatever becomes of 
   expect(names).toEqual(['received', 'verified', 'stored', 'matched', 'dispatched'])
 })
 
-test('what the service does 4: "a delivery is one event routed to one connection"', async () => {
+test('the service, line 4: "a delivery is one event routed to one connection"', async () => {
   const { source, connection, destination, endpoint } = await tenant.route()
   const other = await openEndpoint()
   const second = await tenant.make('destinations', { url: other.url })
@@ -76,7 +76,7 @@ const KINDS: [kind: string, fields: object, change: object][] = [
 ]
 
 test.each(KINDS)(
-  'what the service does 5: the management API manages %s',
+  'the service, line 5: the management API manages %s',
   async (kind, fields, change) => {
     const ends =
       kind === 'connections'
@@ -95,7 +95,7 @@ test.each(KINDS)(
   },
 )
 
-test('what the service does 6: "resources belong to an organisation", most to a project inside it', async () => {
+test('the service, line 6: "resources belong to an organisation", most to a project inside it', async () => {
   const source = await tenant.make('sources')
   expect(source.projectId).toBe(tenant.projectId)
   expect(await tenant.get(`/v1/projects/${tenant.projectId}`)).toMatchObject({

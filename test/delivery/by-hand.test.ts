@@ -140,7 +140,7 @@ test('two retries that come at once are one attempt, and the schedule is kept', 
   expect(await after(2, given)).toMatchObject({ status: 'pending', nextAttemptAt })
 })
 
-test('one that is retried while its destination is disabled waits, and is again what it was when that fails', async () => {
+test('a delivery retried while its destination is disabled waits, and returns to its former state if the attempt fails', async () => {
   const given = await formerly('succeeded')
   given.endpoint.respond = says(500)
   const path = `/v1/destinations/${given.destination.id}/toggle`
@@ -155,7 +155,7 @@ test('one that is retried while its destination is disabled waits, and is again 
   })
 })
 
-test('one that pacing holds is again what it was when its attempt fails', async () => {
+test('a paced delivery returns to its former state if its manual attempt fails', async () => {
   const given = await formerly('failed', { rateLimit: 1, rateLimitPeriod: 'minute' })
   await retry('manual', given.before)
   await relay.reaches(given.eventId, { status: 'throttled', throttledReason: 'rate_limit' })
@@ -174,7 +174,7 @@ test('a manual attempt that is told 410 disables the destination, and its delive
   })
 })
 
-test('one that is cancelled while its manual attempt is under way stays cancelled', async () => {
+test('a delivery cancelled while its manual attempt is under way stays cancelled', async () => {
   const given = await formerly('failed')
   let answer: (() => void) | undefined
   given.endpoint.respond = (response) => {

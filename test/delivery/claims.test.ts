@@ -178,7 +178,7 @@ test('a claim says what has lost its event or its connection', async () => {
   expect(deliveries.map(({ isOrphan }) => isOrphan)).toEqual([true, true, false])
 })
 
-test('what was claimed anew since is left to that claim', async () => {
+test('a delivery claimed again belongs to the later claim', async () => {
   const parked = await waiting([Buffer.from('{}')], null)
   const present = claim(512)
   const from = { destinationId: parked.destinationId, hold }

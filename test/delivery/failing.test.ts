@@ -159,7 +159,7 @@ test('failing: test deliveries do not count', async () => {
     expect(await relay.api('POST', path, {})).toMatchObject({ status: 200 })
     await relay.advance(10 * MINUTE_MS)
   }
-  // What another destination did afterwards is noted, so all before it is.
+  // A later attempt of another destination is recorded, so all earlier ones are.
   const other = await route(500)
   await attempt(other)
   await judge()

@@ -174,7 +174,7 @@ test('a destination that a client enables fails anew: a run, its notices, and a 
   const destination = await makeDestination()
   await note(destination, failed(-5 * 1440), failed(0))
   await judge()
-  // What was under way when it was disabled.
+  // This attempt was under way when the destination was disabled.
   await note(destination, failed(0))
   await judge()
   await toggle(destination, true)
@@ -314,7 +314,7 @@ test('nothing is kept of deleted destinations, of ended runs, and of old operati
   await note(ended, succeeded(0))
   await world.api('DELETE', `/v1/destinations/${deleted.id}`)
   expect(await failingSince(deleted)).toBeUndefined()
-  // Of an attempt that ended after its destination was deleted.
+  // This attempt ended after its destination was deleted.
   await note(deleted, failed(0))
   await judge()
   expect(await failingSince(deleted)).toBeUndefined()

@@ -95,7 +95,7 @@ test.each(WAITING)('%s is cancelled when its destination is deleted', async (_na
   await expectQuiet(route, before)
 })
 
-test('what a worker is parking while its connection is deleted is cancelled', async () => {
+test('a delivery that a worker parks while its connection is deleted is cancelled', async () => {
   const route = await relay.route({ respond: hangs, destination: { maxConcurrency: 1 } })
   await relay.accept(route.source)
   await eventually(() => expect(route.endpoint.arrivals).toHaveLength(1))

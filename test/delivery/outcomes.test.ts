@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => await relay[Symbol.asyncDispose]())
 
 const DEFAULT_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
-/** One more look of the worker at what is due, and one write. */
+/** Time for a further claim of due rows and a write. */
 const SLACK_MS = 2_000
 
 test('a delivery that always fails is attempted 8 times over 28 h, each within its jitter, then failed', async () => {

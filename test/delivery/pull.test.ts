@@ -89,7 +89,7 @@ test('a partition asks for no more bytes at once than its part, and for the rest
   const { pull, state, taken, publish } = await openPull(stack)
   await publish(1_000, 1)
   await eventually(() => expect(taken).toHaveLength(1))
-  // What was asked for before still comes: that much and no more.
+  // Messages pulled before still arrive: that many and no more.
   state.mayAsk = false
   await publish(64_000, 40)
   await eventually(() => expect(bytesOf(taken)).toBeGreaterThan(PULL_BYTES_MAX / 2))
@@ -161,7 +161,7 @@ function delivery(bodyBytes: number): Buffer {
   })
 }
 
-/** What a worker takes with, and what it has taken. */
+/** A worker's consumer, and the deliveries that it has taken. */
 async function openConsumption(
   stack: AsyncDisposableStack,
   deps: Pick<ConsumeDeps, 'nats' | 'manager' | 'log' | 'memory' | 'holdings'>,
@@ -247,7 +247,7 @@ test('a worker asks for messages as long as there is room for them, and again wh
       await consumption.look([hold])
       expect(memory.hasRoom && done.size + inHand.length < count).toBe(false)
     })
-    // What was asked for before still comes, and nothing more.
+    // Messages pulled before still arrive, and no more.
     for (let n = 0; n < 10; n++) {
       await consumption.look([hold])
       await nats.flush()

@@ -29,7 +29,7 @@ const MIB = 1_024 * 1_024
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const ENDLESS = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
 
-/** What a server does with a connection when a whole request has come on it. */
+/** The action of a server on a connection when a whole request has come. */
 type Act = (socket: Socket, requests: number) => unknown
 
 interface RawServer {

@@ -74,7 +74,7 @@ test('a backlog of messages past their lease goes out once each, with the sweepe
   expect(endpoint.arrivals).toHaveLength(20)
 })
 
-test('what stands in line for one partition does not keep lost deliveries of another waiting', async () => {
+test('deliveries queued for one partition do not keep lost deliveries of another waiting', async () => {
   await using relay = await startRelay({ worker: false })
   const inLine = await relay.route()
   let lost = await relay.route()
@@ -96,7 +96,7 @@ test('what stands in line for one partition does not keep lost deliveries of ano
   expect(lost.endpoint.arrivals).toHaveLength(1)
 }, 60_000)
 
-test('what was lost on each of three days without a housekeeper is found, all of it', async () => {
+test('the sweep finds every delivery lost on three days without a housekeeper', async () => {
   await using world = await startWorld()
   const shop = await furnish(world, 'away')
   const nowMs = world.clock.now()
@@ -163,13 +163,13 @@ test('without its stream the relay delivers by the sweeper, and makes the stream
   expect(eventsOf(endpoint.arrivals).size).toBe(3)
 }, 60_000)
 
-test('what ends while its consumer is away is not delivered again by the next one', async () => {
+test('a delivery that ends while its consumer is away is not sent again by the next one', async () => {
   await using relay = await startRelay()
   const { source, destination, endpoint } = await relay.route({
     respond: (response) => setTimeout(() => response.end(), 300),
   })
   const manager = await jetstreamManager(relay.nats)
-  // What is nearly as old as the worker's connection is claimed in any case.
+  // A message nearly as old as the worker's connection is claimed in any case.
   await sleep(4_000)
   const eventId = await relay.accept(source)
   await eventually(() => expect(endpoint.arrivals).toHaveLength(1))
@@ -180,7 +180,7 @@ test('what ends while its consumer is away is not delivered again by the next on
   expect(endpoint.arrivals).toHaveLength(2)
 })
 
-test('what a consumer does not give to a worker that asks is swept, and the consumer made anew', async () => {
+test('deliveries of a consumer that gives none to its worker are swept, and the consumer is created again', async () => {
   await using relay = await startRelay()
   const { source, destination, endpoint } = await relay.route()
   const manager = await jetstreamManager(relay.nats)

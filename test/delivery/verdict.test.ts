@@ -18,7 +18,7 @@ async function expectSaid(eventId: string, expected: object): Promise<void> {
   await eventually(async () => expect(await verdictOn(eventId)).toMatchObject(expected))
 }
 
-test('what waits behind a busy destination is said to, with the time until which that is left alone', async () => {
+test('the verdict of a delivery behind a busy destination names the end of the busy window', async () => {
   const { source, destination } = await relay.route({
     respond: says(429, { 'retry-after': '3600' }),
   })
@@ -37,7 +37,7 @@ test('what waits behind a busy destination is said to, with the time until which
   })
 })
 
-test('what waits behind a saturated destination is said to', async () => {
+test('the verdict of a delivery behind a saturated destination says so', async () => {
   const { source, destination } = await relay.route({
     respond: hangs,
     destination: { maxConcurrency: 1, timeoutMs: 60_000 },
@@ -72,7 +72,7 @@ test('a busy window that is over says so no more', async () => {
   await expectSaid(eventId, { cause: 'retrying' })
 })
 
-test('what was cancelled says by what, if that is recorded', async () => {
+test('the verdict of a cancelled delivery says who cancelled it, if that is recorded', async () => {
   const { source, destination, connection } = await relay.route({ respond: says(500) })
   const byClient = await relay.accept(source)
   const { id } = await relay.reaches(byClient, { status: 'pending', attemptCount: 1 })

@@ -1,7 +1,7 @@
 import type { Arrival } from './destination.ts'
 import type { Sent } from './load.ts'
 
-/** What became of a load, end to end. */
+/** The tally of a load, end to end. */
 export interface Account {
   sent: number
   /** Answered with a 200: stored now, or before. */

@@ -15,10 +15,10 @@ const LOOK_MS = 500
 const BACK_MS = 60_000
 /** Senders first send what they held back while ingest was away, at the speed of the machine. */
 const ACCEPTS_MS = 120_000
-/** Of ten requests of the keyed source one repeats the event of four seconds before. */
+/** Every tenth request of the keyed source repeats the event of four seconds before. */
 const REPEAT_EVERY = 10
 const REPEAT_SECONDS = 4
-/** What a fault leaves behind unsent is sent again soon, not after the five minutes of the default policy. */
+/** Deliveries that a fault leaves unsent are retried soon, not after the five minutes of the default policy. */
 const PATIENT = { retryPolicy: { strategy: 'schedule', scheduleSeconds: [1], maxAttempts: 50 } }
 const ROUTE = { destination: PATIENT, keepsBodies: false }
 const KEYED = { idempotencyKeys: ['header.x-delivery'] }
@@ -28,7 +28,7 @@ const UNRECORDED_MS = 50
 export interface ChaosOptions {
   seed: number
   durationMs: number
-  /** Of all sources together. */
+  /** Rate of all sources together. */
   perSecond: number
   gapMs: { min: number; max: number }
   /** Hears of each fault as it is done. */

@@ -29,7 +29,7 @@ async function sweptTo(relay: Relay): Promise<void> {
   })
 }
 
-test('what is lost after the clock was set back is swept like everything else', async () => {
+test('a delivery lost after the clock was set back is swept', async () => {
   await using relay = await startRelay()
   const { source, endpoint } = await relay.route()
   await relay.reaches(await relay.accept(source), { status: 'succeeded' })
@@ -76,7 +76,7 @@ test('a destination that was busy when the clock was set back is tried again at 
   await relay.advance(-HOUR_MS)
   const ids = await relay.acceptMany(source, 5)
   for (const id of ids) await relay.reaches(id, { status: 'succeeded' })
-  // What has a time waits for that time, which the clock now reaches late.
+  // A scheduled retry waits for its time, which the clock reaches late.
   await relay.advance(HOUR_MS + 20_000)
   await relay.reaches(waiting, { status: 'succeeded' })
   expect(endpoint.arrivals).toHaveLength(1 + ids.length + 1)

@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await stack.disposeAsync())
 
-/** Of all processes at once, by so much more than the system's. */
+/** Sets the clock of all processes at once, so far ahead of the system's. */
 function setClock(aheadMs: number): void {
   writeFileSync(`${clockFile}.next`, String(aheadMs))
   renameSync(`${clockFile}.next`, clockFile)
@@ -92,7 +92,7 @@ test('a clock that is set an hour ahead and back again loses nothing, holds noth
   await phase(0)
   const steppedAtMs = performance.now()
 
-  // What NATS carries is lost with it: the sweep finds it although the clock was ahead.
+  // Deliveries in NATS are lost with it: the sweep finds them although the clock was ahead.
   const { pid } = await startTestNats(servers)
   process.kill(pid, 'SIGKILL')
   await isGone(pid, BACK_MS)

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Relay } from './relay.ts'
 
 const PAUSE_MS = 5
-/** What a commit took longer ago says nothing about the ones at the end. */
+/** Older commits say nothing about the ones at the end. */
 const REMEMBERED = 10
 
 /** Commits of our own, one after another, which write nothing but WAL. */
 export interface CommitWatch extends AsyncDisposable {
-  /** Of the newest commits, the one under way included; milliseconds. Ends the watch. */
+  /** The slowest of the newest commits, the one under way included, in milliseconds. Ends the watch. */
   slowestMs(): Promise<number>
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
-/** One request that reached the destination. */
+/** A request that reached the destination. */
 export interface Arrival {
   webhookId: string
   /** Empty where bodies are not kept. */

@@ -2,13 +2,13 @@ import { PARTS, type Part } from './relay.ts'
 
 const KINDS = ['kill', 'restart', 'freeze'] as const
 
-/** What is done to a part: killed with -9, asked to end, or stopped where it is for `forMs`. */
+/** A fault of a part: killed with -9, asked to end, or frozen for `forMs`. */
 export interface Fault {
   /** From the start of the run. */
   atMs: number
   part: Part
   kind: (typeof KINDS)[number]
-  /** Of a freeze; 0 for the others. */
+  /** Length of a freeze; 0 for other faults. */
   forMs: number
 }
 

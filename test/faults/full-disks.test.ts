@@ -99,7 +99,7 @@ describe.skipIf(why !== undefined)('with a full disk', () => {
     await load.reached(BEFORE + NATS_FULL)
     const deliveredMeanwhile = route.destination.arrivals.size - BEFORE
     disks.nats.free()
-    // One that was told of a failed write must be started again for it; one that was not goes on.
+    // A server that noticed a failed write must be restarted; another one goes on.
     await until('NATS stores again', storesAgain, BACK_MS)
     await load.goesOn(CARRIED)
     const sent = await load.stop()

@@ -60,7 +60,7 @@ test('a killed worker is followed after its lease', async () => {
   await eventually(() => expect(one.partitions()).toHaveLength(PARTITIONS), FREE_MS)
 })
 
-test('what a killed worker had in hand goes out from another', async () => {
+test('deliveries in flight in a killed worker go out from another', async () => {
   await using relay = await startRelay({ worker: false })
   const slow = await relay.route({ respond: hangs, destination: { timeoutMs: 5_000 } })
   const killed = startRole('worker', relay, 'killed')
@@ -128,7 +128,7 @@ test('a housekeeper that is killed in the middle of a chunk leaves nothing done 
   await eventually(async () => expect(await read()).toMatchObject({ status: 'completed' }), FREE_MS)
   expect(await read()).toMatchObject({ matched: 700, processed: 700, failed: 0 })
   expect(await query(made)).toEqual(ids.map((id) => ({ id: uuid('evt', id) })))
-  // What the housekeeper has added up, and what it has not yet.
+  // Folded and unfolded counts of the housekeeper.
   const counted = `select sum(deliveries)::int as n from (
     select deliveries from usage union all select deliveries from usage_delta) as counted`
   expect(await query(counted)).toEqual([{ n: 700 }])

@@ -30,7 +30,7 @@ function unrecordedMs(slowestCommitMs: number): number {
   return Math.max(10, 2 * slowestCommitMs)
 }
 
-/** Of what came twice: how long before the kill it first arrived, in milliseconds; below 0 after it. */
+/** For each repeated request, the milliseconds from its first arrival to the kill; below 0 after it. */
 function agesOfRepeated(
   arrivals: ReadonlyMap<number, readonly Arrival[]>,
   killedAtMs: number,
@@ -44,7 +44,7 @@ test.for([
   {
     name: 'worker',
     answered: ALL_ACCEPTED,
-    // What was being sent; what was answered and not recorded has a bound of its own.
+    // Deliveries being sent; answered and unrecorded ones have a bound of their own.
     duplicatesMax: DESTINATION_CONCURRENCY_DEFAULT,
     pid: () => relay.role('worker'),
   },

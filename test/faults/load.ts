@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 import { until } from './until.ts'
 
-/** What became of one request at ingest. `unanswered` may have been stored or not; `duplicate` is a 200 too. */
+/** The outcome of a request at ingest. `unanswered` may have been stored or not; `duplicate` is a 200 too. */
 type Answer =
   | { kind: 'accepted'; eventId: string }
   | { kind: 'duplicate' }
@@ -15,14 +15,14 @@ type Answer =
 
 /** Times are on the monotonic clock. */
 export interface Sent {
-  /** Of the event: a repeated request has the number of the first. */
+  /** Number of the event: a repeated request has the number of the first. */
   number: number
   sentAtMs: number
   answeredAtMs: number
   answer: Answer
 }
 
-/** One request of a load: `target` is appended to the source's address. */
+/** A request of a load: `target` is appended to the source's address. */
 export interface NumberedRequest {
   target: string
   headers: Record<string, string>

@@ -83,7 +83,7 @@ test('consumers that are deleted under load cost nothing and repeat nothing', as
   await pass(load, deleted, AWAY_SECONDS)
   const account = await settle('consumers deleted', relay, { route, sent: await load.stop() })
   expect(account).toMatchObject({ refused: 0, unanswered: 0, duplicated: 0 })
-  // What came meanwhile waited in the stream.
+  // Deliveries of that time waited in the stream.
   expect(account.longestMs).toBeLessThan(LEASE_MS)
 })
 

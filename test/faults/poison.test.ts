@@ -9,9 +9,9 @@ import { settle } from './settle.ts'
 
 const PER_SECOND = 500
 const SECONDS = 6
-/** One in so many is poisonous: each batch of ingest holds some of them beside their neighbours. */
+/** Every 20th event is poisonous: each batch of ingest has some of them beside their neighbours. */
 const EVERY = 20
-/** Of each kind, read back whole. */
+/** Events of each kind that are read back whole. */
 const EXAMPLES = 3
 const NUL_QUERY = '?id=%00&%00=%ff'
 /** Bytes that are not UTF-8 are read as latin-1, as those of a header. */

@@ -111,7 +111,7 @@ function launchStandalone(env: Record<string, string>, log: string): ChildProces
   )
 }
 
-/** What standalone.json says once this very start is ready. Throws with the end of what it printed when it is not. */
+/** Reads standalone.json once this very start is ready. Throws with the end of its output if it does not get ready. */
 async function ready(
   dataDir: string,
   child: ChildProcess,

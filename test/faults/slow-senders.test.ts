@@ -10,7 +10,7 @@ import { startRelay, type Relay } from './relay.ts'
 
 const Source = z.object({ ingestUrl: z.url() })
 
-/** Of one address. */
+/** Connections of one address. */
 const CONNECTIONS = 200
 const MIB = 1024 * 1024
 
@@ -47,7 +47,7 @@ function hold(url: URL, bytes: string | Buffer, localAddress = '127.0.0.1'): Hel
 
 interface Held {
   socket: Socket
-  /** Of its answer. */
+  /** Status of its answer. */
   status: number | undefined
 }
 
@@ -123,7 +123,7 @@ test('clients that hold bodies back use up the room of their source alone, and o
   const attack = Array.from({ length: 60 }, () => hold(mine, most))
   const statuses = (): (number | undefined)[] => attack.map(({ status }) => status)
   await vi.waitFor(() => expect(statuses()).toContain(503), { timeout: 15_000 })
-  // Those that found no room were told at once, the others when they were silent for too long.
+  // Senders without room are refused at once, the others when they are silent for too long.
   await vi.waitFor(() => expect(new Set(statuses())).toEqual(new Set([408, 503])), {
     timeout: BODY_RATE_SECONDS * 2_000 + FREED_WITHIN_MS,
   })

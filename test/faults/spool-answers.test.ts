@@ -64,7 +64,7 @@ async function knownRoute(): Promise<Awaited<ReturnType<Relay['route']>>> {
   return route
 }
 
-/** What a process hears of a second time, a second after a change, it has read again by then. */
+/** Waits until every process has read every change, also one whose notice was lost. */
 async function configurationRead(): Promise<void> {
   await eventually(async () => {
     const { rows } = await relay.pool.query(
@@ -85,7 +85,7 @@ async function outage<T>(during: () => Promise<T>): Promise<T> {
   }
 }
 
-test('what came while PostgreSQL was away is stored under the id that was told, and delivered once', async () => {
+test('an event that came while PostgreSQL was away is stored under the answered id, and delivered once', async () => {
   const { source, endpoint } = await knownRoute()
   const ids = await outage(async () => {
     const heard = await Promise.all(Array.from({ length: 40 }, (_, key) => send(source, key)))
@@ -157,7 +157,7 @@ test('a PostgreSQL that is silent delays the first batch alone', async () => {
   }
 }, 60_000)
 
-test('of a hard-capped organisation what was spooled is counted, beyond the limit too', async () => {
+test('spooled events of a hard-capped organisation are counted, beyond the limit too', async () => {
   const tenant = await relay.createTenant('hobby')
   const id = uuid('org', tenant.organisationId)
   const set = { deliveryQuota: 3 }

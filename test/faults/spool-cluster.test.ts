@@ -80,7 +80,7 @@ test('without PostgreSQL a spool of three copies outlives the server that leads 
   expect(await missing(relay, sent)).toEqual([])
 }, 180_000)
 
-/** Of the spool, those that have all of it. */
+/** Counts the copies of the spool that are complete. */
 async function copies(): Promise<number> {
   const { cluster: group } = await manager.streams.info(SPOOL_STREAM)
   return 1 + (group?.replicas ?? []).filter(({ current }) => current).length

@@ -60,7 +60,7 @@ async function outcome(child: ChildProcess): Promise<{ code: unknown; said: stri
   return { code, said }
 }
 
-/** What standalone.json says once this very start is ready. */
+/** Reads standalone.json once this very start is ready. */
 async function ready(dataDir: string, child: ChildProcess): Promise<z.infer<typeof Standalone>> {
   const file = join(dataDir, 'standalone.json')
   const read = () =>

@@ -65,7 +65,7 @@ test('a request that is rejected for itself has no detail', async () => {
   expect(line).not.toHaveProperty('rejectionDetail')
 })
 
-/** What ingest has logged of the one request of a source. */
+/** The log line of the only request of a source. */
 function lineOf(source: Resource): Resource {
   const line = lines.find((text) => text.includes(source.id) && text.includes('Handled a request'))
   if (line === undefined) throw new Error('The request is not logged yet')

@@ -21,7 +21,7 @@ async function open(stack: AsyncDisposableStack): Promise<NatsConnection> {
   return nats
 }
 
-test('what NATS stores without a word takes a bounded part of memory', async () => {
+test('messages that NATS does not confirm take a bounded part of memory', async () => {
   await using stack = new AsyncDisposableStack()
   // Somebody listens and acknowledges nothing, as a server whose disk is full.
   const subject = `silent.${crypto.randomUUID()}`
@@ -36,7 +36,7 @@ test('what NATS stores without a word takes a bounded part of memory', async () 
   await eventually(() => expect(publisher.dropped).toBe(SOME), 15_000)
 })
 
-test('what no stream takes is given up at once', async () => {
+test('a message that no stream accepts is given up at once', async () => {
   await using stack = new AsyncDisposableStack()
   const publisher = stack.use(new Publisher(await open(stack)))
   publisher.publish(`nobody.${crypto.randomUUID()}`, BODY)

@@ -61,7 +61,7 @@ async function moveTo(ms: number): Promise<void> {
   await relay.advance(ms - relay.clock.now())
 }
 
-test('of 50 requests at once through two processes a hard cap lets exactly the quota through', async () => {
+test('a hard cap lets exactly the quota of 50 requests at once through two processes', async () => {
   const tenant = await relay.createTenant('hobby')
   await negotiate(tenant, { deliveryQuota: 20, ingestRequestsPerSecond: null })
   const source = await fanOut(tenant, 1)
@@ -140,7 +140,7 @@ test("a subscription's window rolls over exactly at its end in every process tha
     const { body } = await relay.send(source, { to })
     expect(body.data).toEqual({ limit: 2, current: 2, resetAt: subscription.currentPeriodEnd })
   }
-  // One second before the end, and one after: no notice is sent in between.
+  // A second before the end, and a second after: no notice is sent in between.
   const endMs = Date.parse(subscription.currentPeriodEnd)
   await moveTo(endMs - 1_500)
   for (const to of both) expect((await relay.send(source, { to })).status).toBe(429)

@@ -123,7 +123,7 @@ const request: fc.Arbitrary<Sample> = fc.record({
   ),
 })
 
-/** Of each filter one request at least that it lets pass. */
+/** For each filter at least one request that matches it. */
 const EXAMPLES = [
   { headers: ['X-A: a', 'User-Agent: a', 'user-agent: b', 'X-Type: a'], query: 'q=a&q=b' },
   { headers: ['X-A: a', 'x-a: a', 'Set-Cookie: a', 'Set-Cookie: a'], query: 'q=%C3%A9' },

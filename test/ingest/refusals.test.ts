@@ -143,7 +143,7 @@ test('an endless chunked body is cut off with 413', async () => {
   })
   expect(heard).toMatch(/^HTTP\/1\.1 413 /)
   expect(heard).toContain('"code":"PAYLOAD_TOO_LARGE"')
-  // What the kernel's buffers on both sides took, no more.
+  // The sender wrote only as much as the kernel's buffers on both sides took.
   expect(written).toBeLessThan(16 * 1_024 * 1_024)
 })
 
@@ -164,7 +164,7 @@ test('a body that breaks off is no event', async () => {
   expect(await storedOf(source)).toHaveLength(1)
 })
 
-test('what is not HTTP is told so in the shape of ingest', async () => {
+test('a request that is not HTTP is refused in the shape of ingest', async () => {
   const heard = await speak((socket) => socket.write('NONSENSE\r\n\r\n'))
   expect(heard).toMatch(/^HTTP\/1\.1 400 /)
   expect(heard).toContain('"ok":false,"code":"BAD_REQUEST"')

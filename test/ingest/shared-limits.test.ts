@@ -70,7 +70,7 @@ async function eventsOf(source: Resource): Promise<number> {
 const PLANS = ['enterprise', 'hobby'] as const
 
 test.each(PLANS)(
-  'of 200 identical requests at once through two processes exactly one is an event (%s)',
+  '200 identical requests at once through two processes make exactly one event (%s)',
   async (plan) => {
     const { key, organisationId } = await relay.createTenant(plan)
     // The clamp of Hobby would answer most of them.

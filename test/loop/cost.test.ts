@@ -23,7 +23,7 @@ import { leastMs, turnMs } from './cost.ts'
 const RUNS = 25
 const KIB = 1024
 
-/** What a value is made of that is hard to read, walk or compare: deep, wide, alike, long, many. */
+/** Parts of values that are hard to read, walk or compare: deep, wide, alike, long, many. */
 const leaf = fc.constantFrom<unknown>(0, -1, '', 'a', 'x'.repeat(300), null, true, {}, [], 'p99')
 const key = fc.constantFrom('a', 'b', 'k0', '__proto__', 'constructor', '0', 'x'.repeat(200))
 const { shape } = fc.letrec<{ shape: unknown }>((tie) => ({
@@ -115,7 +115,7 @@ function eventWith(payload: unknown): Matchable {
   return { eventType: null, headers: {}, query: [], payload: () => payload }
 }
 
-/** What the worst of many inputs takes, in turns of a loop. */
+/** The cost of the worst of many inputs, in turns of a loop. */
 function worstOf<T>(inputs: fc.Arbitrary<T>, act: (input: T) => unknown, runs = RUNS): number {
   const turn = turnMs()
   let worst = 0

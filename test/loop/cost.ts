@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** What one turn of a loop may take of anything that a tenant or a stranger sends. */
+/** Longest turn of a loop for anything that a tenant or a stranger sends. */
 const TURN_MS = 50
 
 /** The fixed work below, on the machine on which the limits were set, when it does nothing else. */

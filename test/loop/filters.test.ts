@@ -23,7 +23,7 @@ function filled(open: string, piece: (at: number) => string, close: string): str
 
 type Shape = [name: string, make: (filter: number) => string]
 
-/** Of one filter among many: no two are alike. */
+/** Shapes of filters: no two filters are alike. */
 const SHAPES: readonly Shape[] = [
   ['numbers', (n) => filled(`{"f${n}":[`, () => '0', ']}')],
   ['empty objects', (n) => filled(`{"f${n}":[`, () => '{}', ']}')],

@@ -25,7 +25,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 const noPython = !IS_CI && !(await has('python3', '-c', 'import venv, ensurepip'))
 const noGo = !IS_CI && !(await has('go', 'version'))
 
-/** What the program did is what the destination got: the event, and its replay. */
+/** The destination must get the deliveries that the program asked for: the event, and its replay. */
 async function expectDeliveries(use: (env: Record<string, string>) => Promise<unknown>) {
   await using endpoint = await startEndpoint(undefined, endpointHost)
   const told = JSON.parse(readFileSync(join(dataDir, 'standalone.json'), 'utf8'))

@@ -9,12 +9,12 @@ const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 1, tota
 
 /** An agent of tests: one session, which does what it is told with each request. */
 export interface TestAgent extends Disposable {
-  /** Of what the gateway answered, when there is no session. */
+  /** The gateway's refusal, when there is no session. */
   refused: Extract<Dialled, { kind: 'refused' }> | undefined
   gateway: string
   link: Link | undefined
   streams: AgentStreams | undefined
-  /** What the gateway said so far, oldest first. */
+  /** Settings frames of the gateway so far, oldest first. */
   settings: Settings[]
   isParting: boolean
   /** How the session ended. */

@@ -177,7 +177,7 @@ test('a gateway that dies loses what it had accepted, as soon as that is known',
   expect(await outcome).toEqual({ kind: 'lost', replicaId: null })
 })
 
-test('what is no call is dropped, and hurts no other', async () => {
+test('a message that is no call is dropped, and hurts no other', async () => {
   await using gateway = await openGateway('one')
   await using worker = await openWorker()
   const connectorId = crypto.randomUUID()

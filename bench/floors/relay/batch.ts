@@ -1,4 +1,4 @@
-/** What a bare relay is told of one event. */
+/** An event as a bare relay stores it. */
 export interface Stored {
   id: string
   body: Uint8Array
@@ -7,7 +7,7 @@ export interface Stored {
 const ID_BYTES = 36
 const LENGTH_BYTES = 4
 
-/** One message for all events of a batch, which costs NATS a third of a message each. */
+/** Packs all events of a batch into a message, which costs NATS a third of a message for each. */
 export function packBatch(events: readonly Stored[]): Uint8Array {
   const parts = events.flatMap(({ id, body }) => {
     const length = Buffer.allocUnsafe(LENGTH_BYTES)

@@ -182,7 +182,7 @@ describe('splitSecrets()', () => {
     expect(joinSecrets(bare, secrets)).toEqual(config)
   })
 
-  test('one verifier has its secret as the current one', () => {
+  test('a single verifier has its secret as the current one', () => {
     const config = VerifierInput.parse({ preset: 'github', secret: 's' })
     const { config: bare, secrets } = splitSecrets(config)
     expect(bare).not.toHaveProperty('secret')

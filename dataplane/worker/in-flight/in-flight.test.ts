@@ -15,7 +15,7 @@ test('a delivery in hand is not taken a second time, until it has ended', () => 
   expect(hands.take(sampleWork({ isWaiting: true }))).toBe(true)
 })
 
-test('one that is being parked is taken anew from its row, and its end does not end the new one', () => {
+test('InFlight takes a delivery that is being parked from its row again, and the end of the old work does not end the new', () => {
   const hands = new Hands()
   const parked = sampleWork()
   expect(hands.take(parked)).toBe(true)
@@ -25,7 +25,7 @@ test('one that is being parked is taken anew from its row, and its end does not 
   expect(hands.take(sampleWork({ isWaiting: true }))).toBe(false)
 })
 
-test('what was settled since its row was asked for is not taken, and is when it is asked for anew', () => {
+test('InFlight refuses a delivery that finished after its row was queried, and takes it after the next query', () => {
   const hands = new Hands()
   const ask = () => sampleWork({ isWaiting: true, askedAt: performance.now() })
   const claim = hands.claiming()
@@ -38,7 +38,7 @@ test('what was settled since its row was asked for is not taken, and is when it 
   claim[Symbol.dispose]()
 })
 
-test('what was parked since its row was asked for is taken', () => {
+test('InFlight takes a delivery that was parked after its row was queried', () => {
   const hands = new Hands()
   using _claim = hands.claiming()
   const parked = sampleWork()
@@ -59,7 +59,7 @@ function oneMessage(): { said: string[]; message: Answers } {
   return { said, message }
 }
 
-test('what comes again while it is in hand is answered in place of what came before', () => {
+test('InFlight acks the redelivered message instead of the first', () => {
   const hands = new Hands()
   const [first, again, claimed] = [oneMessage(), oneMessage(), oneMessage()]
   const work = sampleWork({ message: first.message })

@@ -17,7 +17,7 @@ test('a message is acknowledged with the last of its deliveries', () => {
   expect(said).toEqual(['ack'])
 })
 
-test('one delivery that is given back brings the message again, once all are answered', () => {
+test('MessageAck naks the message if any delivery was given back, once all are answered', () => {
   const { said, answers } = answersOf(3)
   answers.nak()
   answers.ack()

@@ -75,7 +75,7 @@ test('a lane that keeps up holds its partition back when it is full, parks nothi
   expect(parked).toEqual([])
 })
 
-test('one whose destination does not answer lets go of its partition after a while, and parks what it cannot hold', async () => {
+test('a lane whose destination does not answer resumes its partition after a while, and parks the overflow', async () => {
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   const startedAt = performance.now()
   let n = 0
@@ -90,14 +90,14 @@ test('one whose destination does not answer lets go of its partition after a whi
   expect(parked.map(({ deliveryId }) => deliveryId)).toEqual(['late'])
 })
 
-test('what comes after the stream was told to wait has a limit too', () => {
+test('messages that arrive after the pull was paused have a limit too', () => {
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   for (let n = 0; n < BACKLOG; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
   expect(lane.held).toBeLessThan(BACKLOG)
   expect(lane.held + parked.length).toBe(BACKLOG)
 })
 
-test('one that is disabled while it is full lets go of its partition at once', () => {
+test('a lane that is disabled while it is full resumes its partition at once', () => {
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   let n = 0
   while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
@@ -139,7 +139,7 @@ test('a paced lane takes its rows back many at a time', async () => {
   expect(backlog.seen.claims).toBeLessThan(seen.sent / 5)
 })
 
-test('one whose destination does not answer takes back no more than its next turn', async () => {
+test('a lane whose destination does not answer claims no more than its next turn', async () => {
   const { claimParked, seen } = openBacklog()
   const { lane } = openLane(() => new Promise(() => undefined), { claimParked })
   lane.noteParked(0)

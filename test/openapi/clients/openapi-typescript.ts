@@ -1,4 +1,4 @@
-// What a user of openapi-typescript and openapi-fetch writes. The test compiles and runs it.
+// Code of a user of openapi-typescript and openapi-fetch. The test compiles and runs it.
 import assert from 'node:assert/strict'
 import { env } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
