@@ -5,11 +5,11 @@ import type { Pool } from '../../core/db/connection/db.ts'
 import { releaseClaims } from '../../core/db/deliveries/work/parked-lanes.ts'
 import type { Hold } from '../../core/db/deliveries/work/partition-owners.ts'
 import { within } from '../../core/within.ts'
-import type { Hands } from './in-flight/in-flight.ts'
+import type { InFlight } from './in-flight/in-flight.ts'
 import type { Work } from './in-flight/work.ts'
 import type { Lanes } from './lanes/lanes.ts'
 import type { DueRows } from './take/due-rows.ts'
-import type { Consumption } from './take/stream-consumer.ts'
+import type { StreamConsumer } from './take/stream-consumer.ts'
 
 /** How long attempts under way may take to end: more than the second after which one is kept by its own row. */
 export const HAND_OVER_MS = 2_500
@@ -21,8 +21,8 @@ export interface HandOverDeps {
   /** The name that claimed rows carry. */
   name: string
   lanes: Lanes
-  consumption: Consumption
-  hands: Hands
+  streamConsumer: StreamConsumer
+  inFlight: InFlight
   due: DueRows
   writePacing(): Promise<void>
 }
@@ -33,14 +33,14 @@ export interface HandOverDeps {
  * request has gone may keep it until its acknowledgement times out (seen with NATS 2.9). An attempt that lasts longer ends here, by the claim on its waiting row, which keeps the others away.
  */
 export async function handOver(deps: HandOverDeps, holds: readonly Hold[]): Promise<void> {
-  const { lanes, consumption, hands } = deps
+  const { lanes, streamConsumer, inFlight } = deps
   const partitions = new Set(holds.map(({ partition }) => partition))
   const endAt = performance.now() + HAND_OVER_MS
   lanes.handOver(partitions)
-  const nothingComes = Promise.all([consumption.stop(partitions), deps.due.settled()])
+  const nothingComes = Promise.all([streamConsumer.stop(partitions), deps.due.settled()])
   await within(HAND_OVER_MS / 2, nothingComes, () => undefined)
   const sending = (): Work[] =>
-    [...hands.underWay].filter(({ hold }) => partitions.has(hold.partition))
+    [...inFlight.underWay].filter(({ hold }) => partitions.has(hold.partition))
   const isBusy = (): boolean => sending().length > 0 || !lanes.areEmpty(partitions)
   while (isBusy() && performance.now() < endAt) await sleep(LOOK_MS)
   const left = sending()

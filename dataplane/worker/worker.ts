@@ -20,7 +20,7 @@ import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
-import { Hands } from './in-flight/in-flight.ts'
+import { InFlight } from './in-flight/in-flight.ts'
 import { openMemory, type Memory } from './in-flight/memory.ts'
 import type { WorkerMetrics } from './in-flight/metrics.ts'
 import type { Work } from './in-flight/work.ts'
@@ -36,7 +36,7 @@ import { BusyNotes } from './record/busy-notes.ts'
 import { openResults, type Results } from './record/results.ts'
 import { openSender, type Sender } from './send/sender.ts'
 import { DueRows } from './take/due-rows.ts'
-import { Consumption } from './take/stream-consumer.ts'
+import { StreamConsumer } from './take/stream-consumer.ts'
 
 /** How late a retry may be for want of a look. */
 const DUE_POLL_MS = 100
@@ -84,7 +84,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { signal } = stop
   const identity = { id: newId(clock.now()), role: 'worker', name }
   const stations = openStations({ ...deps, manager: await deliveryManager(nats) })
-  const { holdings, results, sender, lanes, consumption, due } = stations
+  const { holdings, results, sender, lanes, streamConsumer, due } = stations
   const partitions = openPartitions(deps, stations, { name, processId: identity.id })
   const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
     refresh(lanes, log, changes),
@@ -105,7 +105,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     repeat(DUE_POLL_MS, 'due', () => due.take()),
     repeat(PARKED_SCAN_MS, 'parked', stations.findParked),
     repeat(PACING_WRITE_MS, 'pacing', stations.writePacing),
-    repeat(STREAM_LOOK_MS, 'stream', () => consumption.look(holdings.holds())),
+    repeat(STREAM_LOOK_MS, 'stream', () => streamConsumer.look(holdings.holds())),
   ]
   return {
     partitions: () => holdings.holds().map(({ partition }) => partition),
@@ -117,7 +117,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await Promise.all([partitions.stop(STOP_MS), sender.tester.drain(DRAIN_MS)])
       stop.abort()
       await Promise.all(tasks)
-      await within(DRAIN_MS, consumption.stopAll(), () => undefined)
+      await within(DRAIN_MS, streamConsumer.stopAll(), () => undefined)
       // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
       await within(DRAIN_MS, results.drain(), () => undefined)
       lanes[Symbol.dispose]()
@@ -132,12 +132,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 /** All that a delivery passes, in the order in which each needs what stands before it. */
 interface Stations {
   holdings: Holdings
-  hands: Hands
+  inFlight: InFlight
   results: Results
   sender: Sender
   withdrawals: Withdrawals
   lanes: Lanes
-  consumption: Consumption
+  streamConsumer: StreamConsumer
   due: DueRows
   writePacing: () => Promise<void>
   findParked: () => Promise<void>
@@ -148,40 +148,40 @@ function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Station
   const memory = openMemory()
   metrics.watch(memory)
   const holdings = new Holdings()
-  const hands = new Hands()
+  const inFlight = new InFlight()
   const results = openResults(deps)
-  const sender = openSender({ ...deps, results, hands })
+  const sender = openSender({ ...deps, results, inFlight })
   const pacer = new Pacer()
   const withdrawals = new Withdrawals(clock)
   const parkedRows = openParkedRows({ ...deps, memory, holdings })
   const lanes = openLanes(deps, {
     memory,
     holdings,
-    hands,
+    inFlight,
     results,
     pacer,
     withdrawals,
     parkedRows,
     deliver: sender.deliver,
   })
-  const consumption = new Consumption({
+  const streamConsumer = new StreamConsumer({
     ...deps,
     holdings,
-    hands,
+    inFlight,
     results,
     lanes,
     memory: memory.work,
   })
-  lanes.onRoom((partition) => consumption.madeRoom(partition))
+  lanes.onRoom((partition) => streamConsumer.madeRoom(partition))
   return {
     holdings,
-    hands,
+    inFlight,
     results,
     sender,
     withdrawals,
     lanes,
-    consumption,
-    due: new DueRows({ ...deps, holdings, hands, results, lanes, memory }),
+    streamConsumer,
+    due: new DueRows({ ...deps, holdings, inFlight, results, lanes, memory }),
     writePacing: pacingWriter(deps.db, pacer),
     async findParked() {
       for (const lane of await parkedRows.find()) await lanes.noteParked(lane)
@@ -191,7 +191,7 @@ function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Station
 
 function openLanes(
   deps: WorkerDeps,
-  passed: Pick<Stations, 'holdings' | 'hands' | 'results' | 'withdrawals'> & {
+  passed: Pick<Stations, 'holdings' | 'inFlight' | 'results' | 'withdrawals'> & {
     memory: Memory
     pacer: Pacer
     parkedRows: ParkedRows
@@ -199,13 +199,13 @@ function openLanes(
   },
 ): Lanes {
   const { pool, clock, log } = deps
-  const { memory, holdings, hands, results, pacer, withdrawals, parkedRows } = passed
+  const { memory, holdings, inFlight, results, pacer, withdrawals, parkedRows } = passed
   const destinations = new Destinations({ ...deps, pacer })
   const busyNotes = new BusyNotes(deps)
   return new Lanes({
     clock,
     log,
-    hands,
+    inFlight,
     pacer,
     withdrawals,
     destinations,
@@ -222,7 +222,7 @@ function openLanes(
     cancel: async (work) => {
       const because = await deletedOf(work, { withdrawals, destinations })
       await results.cancel({ ...work, because })
-      hands.settle(work)
+      inFlight.settle(work)
     },
     claimParked: parkedRows.claimParked,
     moveParked: parkedRows.moveParked,
@@ -241,12 +241,12 @@ async function deletedOf(
 
 /** The loop that takes partitions and gives them up, on behalf of all stations. */
 function openPartitions(deps: WorkerDeps, stations: Stations, member: Member): Partitions {
-  const { holdings, lanes, consumption, due, findParked } = stations
+  const { holdings, lanes, streamConsumer, due, findParked } = stations
   return new Partitions(
     { ...deps, member, holdings },
     {
       took: () => {
-        const looks = [consumption.look(holdings.holds()), due.take(), findParked()]
+        const looks = [streamConsumer.look(holdings.holds()), due.take(), findParked()]
         Promise.all(looks).catch((err: unknown) =>
           deps.log.warn({ err }, 'Cannot take partitions over'),
         )
@@ -261,12 +261,12 @@ function openPartitions(deps: WorkerDeps, stations: Stations, member: Member): P
 function followWithdrawn(
   nats: NatsConnection,
   processId: string,
-  { withdrawals, lanes, hands }: Stations,
+  { withdrawals, lanes, inFlight }: Stations,
 ): void {
   void followWithdrawals(nats, processId, (withdrawal) => {
     withdrawals.add(withdrawal)
     lanes.dropWithdrawn(withdrawal)
-    const underWay = new Set([...hands.underWay].map(({ deliveryId }) => deliveryId))
+    const underWay = new Set([...inFlight.underWay].map(({ deliveryId }) => deliveryId))
     return withdrawal.deliveries.map(({ id }) => id).filter((id) => underWay.has(id))
   })
 }

@@ -25,10 +25,10 @@ import {
 import { LEASE_MS, PULL_BYTES_MAX } from '../../core/limits.ts'
 import { connectedMs, openNats } from '../../core/nats.ts'
 import { ByteBudget } from '../../dataplane/worker/in-flight/byte-budget.ts'
-import { Hands } from '../../dataplane/worker/in-flight/in-flight.ts'
+import { InFlight } from '../../dataplane/worker/in-flight/in-flight.ts'
 import type { Work } from '../../dataplane/worker/in-flight/work.ts'
 import { openResults } from '../../dataplane/worker/record/results.ts'
-import { Consumption, type ConsumeDeps } from '../../dataplane/worker/take/stream-consumer.ts'
+import { StreamConsumer, type ConsumeDeps } from '../../dataplane/worker/take/stream-consumer.ts'
 import { eventually } from '../relay.ts'
 import { scratch, startTestNats } from '../servers.ts'
 import { cloneDatabase } from '../world.ts'
@@ -162,19 +162,19 @@ function delivery(bodyBytes: number): Buffer {
 }
 
 /** A worker's consumer, and the deliveries that it has taken. */
-async function openConsumption(
+async function openStreamConsumer(
   stack: AsyncDisposableStack,
   deps: Pick<ConsumeDeps, 'nats' | 'manager' | 'log' | 'memory' | 'holdings'>,
 ) {
   const pool = openPool({ url: await cloneDatabase(stack), max: 1, log })
   stack.defer(async () => await pool.end())
   const inHand: Work[] = []
-  const hands = new Hands()
-  const consumption = new Consumption({
+  const inFlight = new InFlight()
+  const streamConsumer = new StreamConsumer({
     ...deps,
     clock,
     results: openResults({ pool, clock, log }),
-    hands,
+    inFlight,
     lanes: {
       get held() {
         return inHand.length
@@ -183,8 +183,8 @@ async function openConsumption(
       admit: (work) => void inHand.push(work),
     },
   })
-  stack.defer(async () => await consumption.stopAll())
-  return { consumption, hands, inHand }
+  stack.defer(async () => await streamConsumer.stopAll())
+  return { streamConsumer, inFlight, inHand }
 }
 
 test('while consumers cannot be made they are tried now and then, and taken from when they can', async () => {
@@ -194,7 +194,7 @@ test('while consumers cannot be made they are tried now and then, and taken from
   await manager.streams.add({ name: 'OTHER', subjects: [DELIVERY_SUBJECTS] })
   const warned: string[] = []
   const holds = [1, 2, 3, PARTITION].map((partition) => ({ partition, epoch: 1 }))
-  const { consumption, inHand } = await openConsumption(stack, {
+  const { streamConsumer, inHand } = await openStreamConsumer(stack, {
     nats,
     manager,
     log: pino({ level: 'warn' }, { write: (line) => void warned.push(line) }),
@@ -205,14 +205,14 @@ test('while consumers cannot be made they are tried now and then, and taken from
   })
   const endAt = performance.now() + 1_500
   while (performance.now() < endAt) {
-    await consumption.look(holds)
+    await streamConsumer.look(holds)
     await sleep(20)
   }
   expect(warned.length).toBeGreaterThan(0)
   expect(warned.length).toBeLessThanOrEqual(2)
   await manager.streams.delete('OTHER')
   await eventually(async () => {
-    await consumption.look(holds)
+    await streamConsumer.look(holds)
     const { state } = await manager.streams.info(DELIVERY_STREAM)
     expect(state.consumer_count).toBe(holds.length)
   })
@@ -228,14 +228,14 @@ test('a worker asks for messages as long as there is room for them, and again wh
   const max = 4 * PULL_BYTES_MAX
   const memory = new ByteBudget(max)
   const hold = { partition: PARTITION, epoch: 1 }
-  const { consumption, hands, inHand } = await openConsumption(stack, {
+  const { streamConsumer, inFlight, inHand } = await openStreamConsumer(stack, {
     nats,
     manager,
     log,
     memory,
     holdings: { takenHoldOf: () => hold },
   })
-  await consumption.look([hold])
+  await streamConsumer.look([hold])
   // A message older than the connection or the pull would be claimed in PostgreSQL first.
   await eventually(() => expect(connectedMs(nats)).toBeGreaterThan(2_000))
   const packs = Array.from({ length: 60 }, () => [delivery(60_000), delivery(60_000)])
@@ -244,18 +244,18 @@ test('a worker asks for messages as long as there is room for them, and again wh
   const done = new Set<string>()
   while (done.size < count) {
     await eventually(async () => {
-      await consumption.look([hold])
+      await streamConsumer.look([hold])
       expect(memory.hasRoom && done.size + inHand.length < count).toBe(false)
     })
     // Messages pulled before still arrive, and no more.
     for (let n = 0; n < 10; n++) {
-      await consumption.look([hold])
+      await streamConsumer.look([hold])
       await nats.flush()
     }
     expect(memory.held).toBeLessThanOrEqual(max + 2 * PULL_BYTES_MAX)
     for (const work of inHand.splice(0)) {
       done.add(work.deliveryId)
-      hands.settle(work)
+      inFlight.settle(work)
     }
     expect(memory.held).toBe(0)
   }
@@ -265,7 +265,7 @@ test('a worker that has a partition back claims only what came through a consume
   await using stack = new AsyncDisposableStack()
   const { nats, manager, publish } = await openStream(stack)
   const hold = { partition: PARTITION, epoch: 1 }
-  const { consumption, hands, inHand } = await openConsumption(stack, {
+  const { streamConsumer, inFlight, inHand } = await openStreamConsumer(stack, {
     nats,
     manager,
     log,
@@ -274,21 +274,21 @@ test('a worker that has a partition back claims only what came through a consume
   })
   const messages = async (): Promise<number> =>
     (await manager.streams.info(DELIVERY_STREAM)).state.messages
-  await consumption.look([hold])
+  await streamConsumer.look([hold])
   await eventually(() => expect(connectedMs(nats)).toBeGreaterThan(2_000))
 
-  await consumption.look([])
+  await streamConsumer.look([])
   await publish([packDeliveries([delivery(10)])])
-  await consumption.look([hold])
+  await streamConsumer.look([hold])
   await eventually(() => expect(inHand).toHaveLength(1))
-  for (const work of inHand.splice(0)) hands.settle(work)
+  for (const work of inHand.splice(0)) inFlight.settle(work)
   await eventually(async () => expect(await messages()).toBe(0))
 
-  await consumption.look([])
+  await streamConsumer.look([])
   await manager.consumers.delete(DELIVERY_STREAM, deliveryConsumer(PARTITION))
   await ensureDeliveryConsumer(manager, PARTITION)
   await publish([packDeliveries([delivery(10)])])
-  await consumption.look([hold])
+  await streamConsumer.look([hold])
   // It is in no table: what is claimed is dropped.
   await eventually(async () => expect(await messages()).toBe(0))
   expect(inHand).toHaveLength(0)
@@ -298,14 +298,14 @@ test('a consumer that gave no answer for as long as a request stands is one that
   await using stack = new AsyncDisposableStack()
   const { server, nats, manager, publish } = await openStream(stack)
   const hold = { partition: PARTITION, epoch: 1 }
-  const { consumption, inHand } = await openConsumption(stack, {
+  const { streamConsumer, inHand } = await openStreamConsumer(stack, {
     nats,
     manager,
     log,
     memory: new ByteBudget(PULL_BYTES_MAX),
     holdings: { takenHoldOf: () => hold },
   })
-  await consumption.look([hold])
+  await streamConsumer.look([hold])
   await eventually(async () => {
     const consumer = await manager.consumers.info(DELIVERY_STREAM, deliveryConsumer(PARTITION))
     expect(consumer.num_waiting).toBe(1)
@@ -313,14 +313,14 @@ test('a consumer that gave no answer for as long as a request stands is one that
   process.kill(server.pid, 'SIGSTOP')
   const endAt = performance.now() + 8_000
   while (performance.now() < endAt) {
-    await consumption.look([hold])
+    await streamConsumer.look([hold])
     await sleep(20)
   }
   process.kill(server.pid, 'SIGCONT')
   await publish([packDeliveries([delivery(10)])])
   // It is in no table: what is claimed is dropped.
   await eventually(async () => {
-    await consumption.look([hold])
+    await streamConsumer.look([hold])
     expect((await manager.streams.info(DELIVERY_STREAM)).state.messages).toBe(0)
   })
   expect(inHand).toHaveLength(0)

@@ -1,4 +1,4 @@
-import type { Answers } from './message-ack.ts'
+import type { MessageAck } from './message-ack.ts'
 import type { Work } from './work.ts'
 
 /** Deliveries remembered that settled while a claim was under way; past it the oldest is forgotten. */
@@ -8,7 +8,7 @@ const REMEMBERED_MAX = 10_000
  * The deliveries in this worker's hands, each until it ends. A row whose time has come is not always another's to make:
  * when the clock is set ahead, leases end before the work that is done under them.
  */
-export class Hands {
+export class InFlight {
   readonly #works = new Map<string, Work>()
   readonly #underWay = new Set<Work>()
   /** When those were settled that were while a claim was under way, on the monotonic clock. */
@@ -46,7 +46,7 @@ export class Hands {
   }
 
   /** A delivery's message came again: if it is in hand and owes an answer, it owes it to this one. False if not. */
-  renew(deliveryId: string, message: Answers): boolean {
+  renew(deliveryId: string, message: MessageAck): boolean {
     const known = this.#works.get(deliveryId)
     if (known === undefined || known.message === null) return false
     known.message = message

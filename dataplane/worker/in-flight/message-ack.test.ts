@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 
-import { Answers } from './message-ack.ts'
+import { MessageAck } from './message-ack.ts'
 
-function answersOf(deliveries: number): { said: string[]; answers: Answers } {
+function answersOf(deliveries: number): { said: string[]; answers: MessageAck } {
   const said: string[] = []
   const message = { ack: () => void said.push('ack'), nak: () => void said.push('nak') }
-  return { said, answers: new Answers(message, deliveries) }
+  return { said, answers: new MessageAck(message, deliveries) }
 }
 
 test('a message is acknowledged with the last of its deliveries', () => {

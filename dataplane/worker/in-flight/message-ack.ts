@@ -4,7 +4,7 @@ import type { StreamMessage } from '../../../core/jetstream/delivery-pull.ts'
  * Acks a stream message when all of its deliveries are done; naks it if any was given back. Then all of its deliveries
  * come again; finished ones are not claimed a second time.
  */
-export class Answers {
+export class MessageAck {
   readonly #message: Pick<StreamMessage, 'ack' | 'nak'>
   #open: number
   #isGivenBack = false

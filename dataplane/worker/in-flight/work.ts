@@ -3,9 +3,9 @@ import type { ClaimedDelivery } from '../../../core/db/deliveries/work/read-clai
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import type { DeliveryMessage } from '../../../core/jetstream/delivery-message.ts'
 import type { Share } from './byte-budget.ts'
-import type { Answers } from './message-ack.ts'
+import type { MessageAck } from './message-ack.ts'
 
-/** A delivery in this worker's hands, from wherever it came, until `Hands` end it. */
+/** A delivery in flight in this worker, from any origin, until `InFlight` ends it. */
 export interface Work {
   class: number
   deliveryId: string
@@ -54,7 +54,7 @@ export interface Work {
   /** The same of what work may take; its answer is added. */
   room: Share
   /** The message that it came with and has not answered; null when its row replaces the message. */
-  message: Answers | null
+  message: MessageAck | null
   /** It is on its way to PostgreSQL, where it may be claimed anew before this worker knows that it got there. */
   isParking: boolean
   /** When it entered its lane, on the monotonic clock. */

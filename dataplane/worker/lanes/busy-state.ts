@@ -8,7 +8,7 @@ const RAMP_MAX = 1_024
  * Whether a destination that answered 429, 502 or 504 is left alone, and how many attempts it gets at once afterwards:
  * one until that has come through, then twice as many with each success.
  */
-export class Busyness {
+export class BusyState {
   #isBusy = false
   #sinceMs = 0
   #untilMs = 0

@@ -8,7 +8,7 @@ import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
 import type { Pace } from '../../../core/pacing/gcra.ts'
 import { ByteBudget } from '../in-flight/byte-budget.ts'
-import { Hands } from '../in-flight/in-flight.ts'
+import { InFlight } from '../in-flight/in-flight.ts'
 import { SAMPLE_DESTINATION, sampleWork } from '../in-flight/sample-work.fixture.ts'
 import { Lane, type LaneDeps } from './lane.ts'
 import { Pacer } from './pacer.ts'
@@ -24,7 +24,7 @@ const BACKLOG = 5_000
 function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, pace?: Pace) {
   const clock = openClock()
   const parked: Parked[] = []
-  const hands = new Hands()
+  const inFlight = new InFlight()
   const seen = { sent: 0, madeRoom: 0 }
   const lane = new Lane(
     {
@@ -37,11 +37,11 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       deliver: async (work, destination) => {
         seen.sent++
         const outcome = await deliver(work, destination)
-        hands.settle(work)
+        inFlight.settle(work)
         return outcome
       },
       withdrawals: new Withdrawals(clock),
-      hands,
+      inFlight,
       standingOf: () => 'held',
       park: async (rows) => void parked.push(...rows),
       cancel: async () => undefined,

@@ -10,7 +10,7 @@ import type { Answered, Target } from '../send/deliver.ts'
 import type { Destination } from '../send/destination.ts'
 import { Alarm } from './alarm.ts'
 import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
-import { Busyness } from './busy-state.ts'
+import { BusyState } from './busy-state.ts'
 import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
 import type { Pacer } from './pacer.ts'
 import type { Withdrawals } from './withdrawals.ts'
@@ -80,7 +80,7 @@ export class Lane {
   #active = 0
   /** The stream gave it ample work, and it has not made room since. */
   #isFilled = false
-  readonly #busyness: Busyness
+  readonly #busyState: BusyState
   /** The last that wanted to go was held by pacing. */
   #isPaced = false
   readonly #alarm = new Alarm(() => this.#pump())
@@ -92,7 +92,7 @@ export class Lane {
     this.#destinationId = key.destinationId
     this.#destination = destination
     this.#partition = destination?.partition ?? key.partition
-    this.#busyness = new Busyness(destination?.busy ?? null, (busy) =>
+    this.#busyState = new BusyState(destination?.busy ?? null, (busy) =>
       deps.noteBusy(key.destinationId, busy),
     )
     this.#backlog = new Backlog(deps)
@@ -112,7 +112,7 @@ export class Lane {
   }
 
   get isIdle(): boolean {
-    return this.isEmpty && this.#active === 0 && !this.#backlog.exists && !this.#busyness.isBusy
+    return this.isEmpty && this.#active === 0 && !this.#backlog.exists && !this.#busyState.isBusy
   }
 
   get held(): number {
@@ -125,15 +125,15 @@ export class Lane {
   }
 
   admit(work: Work): void {
-    const { hands } = this.#deps
-    if (!hands.take(work)) {
-      hands.abandon(work)
+    const { inFlight } = this.#deps
+    if (!inFlight.take(work)) {
+      inFlight.abandon(work)
       return
     }
     if (this.#isWithdrawn(work)) return
     const standing = this.#deps.standingOf(work.hold)
     if (this.#isClosed || standing === 'lost') {
-      hands.release(work)
+      inFlight.release(work)
     } else if (this.#destination === undefined || work.isOrphan) {
       void this.#deps.cancel(work)
     } else if (
@@ -164,7 +164,7 @@ export class Lane {
     const isResumed = destination?.resumedAtMs !== this.#destination?.resumedAtMs
     this.#destination = destination
     this.#partition = destination?.partition ?? this.#partition
-    if (isResumed) this.#busyness.end()
+    if (isResumed) this.#busyState.end()
     if (destination?.isEnabled !== true || hasMoved) this.#parkAll('pending')
     else if (wasOff || isResumed) this.#backlog.note()
     this.#pump()
@@ -209,7 +209,7 @@ export class Lane {
       case 'kept':
         return false
       case 'let_go':
-        this.#deps.hands.settle(work)
+        this.#deps.inFlight.settle(work)
         return true
       case 'orphaned':
         void this.#deps.cancel(work)
@@ -226,10 +226,10 @@ export class Lane {
       return
     }
     const nowMs = this.#deps.clock.now()
-    const isLeftAlone = this.#busyness.isLeftAlone(nowMs)
+    const isLeftAlone = this.#busyState.isLeftAlone(nowMs)
     if (isLeftAlone) {
       this.#parkAll('pending', (work) => !isByHand(work))
-      this.#alarm.set(this.#busyness.untilMs, nowMs)
+      this.#alarm.set(this.#busyState.untilMs, nowMs)
     }
     this.#dropStale()
     this.#sendFirst(destination, nowMs)
@@ -288,13 +288,13 @@ export class Lane {
   }
 
   #release(works: readonly Work[]): void {
-    for (const work of works) this.#deps.hands.release(work)
+    for (const work of works) this.#deps.inFlight.release(work)
   }
 
   /** A person who asks for an attempt does not wait until a busy destination is found ready. */
   #concurrency({ maxConcurrency }: Destination, work?: Work): number {
     const most = maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT
-    return work?.attemptTrigger === 'manual' ? most : this.#busyness.concurrency(most)
+    return work?.attemptTrigger === 'manual' ? most : this.#busyState.concurrency(most)
   }
 
   async #send(work: WholeWork, destination: Destination): Promise<void> {
@@ -304,7 +304,7 @@ export class Lane {
     const answered = await this.#deps.deliver(work, { destination, isCurrent })
     this.#active--
     this.#completedRecently++
-    if (isCurrent()) this.#busyness.learn(this.#deps.clock.now(), answered, startedAtMs)
+    if (isCurrent()) this.#busyState.learn(this.#deps.clock.now(), answered, startedAtMs)
     if (answered.busy !== null) this.#backlog.note()
     this.#pump()
   }
@@ -338,7 +338,7 @@ export class Lane {
     }))
     void this.#backlog.add(rows).then(() => {
       // A deletion that was heard of meanwhile found neither the row nor the work.
-      for (const work of works) if (!this.#isWithdrawn(work)) this.#deps.hands.settle(work)
+      for (const work of works) if (!this.#isWithdrawn(work)) this.#deps.inFlight.settle(work)
       this.#pump()
       return undefined
     })
@@ -358,7 +358,7 @@ export class Lane {
 
   async #claim(take: (admit: (work: Work) => void) => Promise<void>): Promise<void> {
     {
-      using _claim = this.#deps.hands.claiming()
+      using _claim = this.#deps.inFlight.claiming()
       await take((work) => this.admit(work))
     }
     this.#pump()
@@ -368,7 +368,7 @@ export class Lane {
   #refillLimit(): number {
     const destination = this.#destination
     if (destination === undefined) return REFILL_MAX
-    if (this.#busyness.isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
+    if (this.#busyState.isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
     const nowMs = this.#deps.clock.now()
     const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
     if (pace.count === 0) this.#alarm.set(pace.nextMs, nowMs)
@@ -386,7 +386,7 @@ export class Lane {
 
   #keepsUpWithin(ms: number): boolean {
     const sinceMs = performance.now() - (this.#queue.first?.queuedAt ?? 0)
-    return !this.#isPaced && !this.#busyness.isBusy && sinceMs < ms
+    return !this.#isPaced && !this.#busyState.isBusy && sinceMs < ms
   }
 
   get #key(): LaneKey {

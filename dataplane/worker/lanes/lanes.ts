@@ -45,7 +45,7 @@ export class Lanes {
       .catch((err: unknown) => {
         // Not settled: the stream sends it again, or its row becomes due.
         this.#deps.log.warn({ err }, 'Cannot open a lane')
-        this.#deps.hands.abandon(work)
+        this.#deps.inFlight.abandon(work)
       })
       .finally(() => this.#arriving.delete(work))
   }

@@ -1,7 +1,7 @@
 import { LANE_LARGE_BODY_BYTES_MAX, PAYLOAD_KB_MAX } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import { ByteBudget, type Share } from '../in-flight/byte-budget.ts'
-import type { Hands } from '../in-flight/in-flight.ts'
+import type { InFlight } from '../in-flight/in-flight.ts'
 import type { Work } from '../in-flight/work.ts'
 import type { WorkQueue } from './work-queue.ts'
 
@@ -13,7 +13,7 @@ export interface LargeBodiesDeps {
   largeBodies: ByteBudget
   /** For those of one organisation. */
   largeBodiesOf(organisationId: string): ByteBudget
-  hands: Hands
+  inFlight: InFlight
   /** Undefined when the event is not there any more. */
   readBody(work: Work): Promise<Buffer | undefined>
 }
@@ -83,7 +83,8 @@ export class LargeBodies {
     try {
       const body = await this.#deps.readBody(work)
       if (body === undefined) {
-        for (const gone of this.#queue.drop((one) => one === work)) this.#deps.hands.release(gone)
+        for (const gone of this.#queue.drop((one) => one === work))
+          this.#deps.inFlight.release(gone)
         return false
       }
       for (const share of room) share.shrink(body.length)

@@ -5,7 +5,7 @@ import { planRetry, type RetryPlan } from '../../../core/delivery/retry.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { Hands } from '../in-flight/in-flight.ts'
+import type { InFlight } from '../in-flight/in-flight.ts'
 import { dropLargeBody, isByHand, type WholeWork, type Work } from '../in-flight/work.ts'
 import type { Results } from '../record/results.ts'
 import type { Destination } from './destination.ts'
@@ -23,7 +23,7 @@ export interface DeliverDeps extends AttemptDeps {
   /** Gets a line for each attempt. */
   lines: Logger
   results: Results
-  hands: Hands
+  inFlight: InFlight
   /** The name that claimed rows carry. */
   workerName: string
   random: () => number
@@ -55,7 +55,7 @@ export async function deliver(
   work: WholeWork,
   { destination, isCurrent }: Target,
 ): Promise<Answered> {
-  deps.hands.begin(work)
+  deps.inFlight.begin(work)
   let marked: Promise<void> | undefined
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
@@ -108,8 +108,8 @@ async function record(
   )
   work.room.grow(answerBytes(attempt))
   const { isKept } = await deps.results.record(result)
-  if (isKept) deps.hands.settle(work)
-  else deps.hands.release(work)
+  if (isKept) deps.inFlight.settle(work)
+  else deps.inFlight.release(work)
 }
 
 function answerBytes({ responseBody, responseHeaders }: DeliveryResult['attempt']): number {
@@ -219,7 +219,7 @@ async function markLong(deps: DeliverDeps, work: Work, destination: Destination)
     })
     if (!isOurs) return
     work.isWaiting = true
-    deps.hands.acknowledge(work)
+    deps.inFlight.acknowledge(work)
   } catch (err) {
     deps.log.warn({ err }, 'Cannot show a delivery as in flight')
   }

@@ -16,7 +16,7 @@ import { openReach } from './reach.ts'
 import { startTester } from './test-delivery.ts'
 
 export interface SenderDeps
-  extends CompileDeps, Pick<DeliverDeps, 'clock' | 'log' | 'results' | 'hands' | 'random'> {
+  extends CompileDeps, Pick<DeliverDeps, 'clock' | 'log' | 'results' | 'inFlight' | 'random'> {
   pool: Pool
   db: Db
   nats: NatsConnection

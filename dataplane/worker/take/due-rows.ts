@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Pool } from '../../../core/db/connection/db.ts'
 import { claimDue } from '../../../core/db/deliveries/work/claims.ts'
 import { CLAIM_BYTES_MAX, LEASE_MS } from '../../../core/limits.ts'
-import type { Hands } from '../in-flight/in-flight.ts'
+import type { InFlight } from '../in-flight/in-flight.ts'
 import type { Memory } from '../in-flight/memory.ts'
 import { workOfClaim } from '../in-flight/work.ts'
 import type { Lanes } from '../lanes/lanes.ts'
@@ -22,7 +22,7 @@ export interface DueRowsDeps {
   lanes: Lanes
   results: Results
   memory: Memory
-  hands: Hands
+  inFlight: InFlight
   holdings: Holdings
 }
 
@@ -65,7 +65,7 @@ export class DueRows {
     const owned = this.#deps.holdings.holds()
     if (owned.length === 0) return true
     const room = memory.claims.hold(CLAIM_BYTES_MAX)
-    using _claim = this.#deps.hands.claiming()
+    using _claim = this.#deps.inFlight.claiming()
     try {
       const askedAt = performance.now()
       const nowMs = clock.now()

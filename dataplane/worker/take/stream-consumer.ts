@@ -9,8 +9,8 @@ import { LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import type { ByteBudget, Share } from '../in-flight/byte-budget.ts'
-import type { Hands } from '../in-flight/in-flight.ts'
-import { Answers } from '../in-flight/message-ack.ts'
+import type { InFlight } from '../in-flight/in-flight.ts'
+import { MessageAck } from '../in-flight/message-ack.ts'
 import { workOfMessage } from '../in-flight/work.ts'
 import type { Lanes } from '../lanes/lanes.ts'
 import type { Holdings } from '../own/holdings.ts'
@@ -48,13 +48,13 @@ export interface ConsumeDeps {
   results: Results
   /** The memory that messages share with claimed rows. */
   memory: ByteBudget
-  hands: Hands
+  inFlight: InFlight
   lanes: Pick<Lanes, 'held' | 'hasRoom' | 'admit'>
   holdings: Pick<Holdings, 'takenHoldOf'>
 }
 
 /** Takes deliveries from the stream, for the partitions that this worker owns. */
-export class Consumption {
+export class StreamConsumer {
   readonly #deps: ConsumeDeps
   readonly #pulls = new Map<number, DeliveryPull>()
   readonly #stopping = new Map<number, Promise<unknown>>()
@@ -179,7 +179,7 @@ export class Consumption {
     }
     const deliveries = unpack(this.#deps, message)
     if (deliveries === undefined) return
-    const answers = new Answers(message, deliveries.length)
+    const answers = new MessageAck(message, deliveries.length)
     const bytes = Math.ceil(message.data.length / deliveries.length)
     const { redelivered } = message
     for (const decoded of deliveries) {
@@ -192,10 +192,10 @@ export class Consumption {
    * message that comes again then does not look redelivered: deliveries in flight are skipped, others that may be finished
    * are claimed first.
    */
-  #takeOne(came: Came): void {
-    const { clock, memory, hands } = this.#deps
+  #takeOne(came: ReceivedDelivery): void {
+    const { clock, memory, inFlight } = this.#deps
     const { delivery } = came.decoded
-    if (!came.redelivered && hands.renew(delivery.id, came.message)) return
+    if (!came.redelivered && inFlight.renew(delivery.id, came.message)) return
     const leaseRestMs = delivery.leaseUntilMs - clock.now()
     const maybeFinished = LEASE_MS - leaseRestMs > came.knownMs - CLOCKS_MS
     const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || maybeFinished
@@ -213,14 +213,14 @@ export class Consumption {
     })
   }
 
-  #admit(taken: Taken, { untilMs, isOrphan }: Lease): void {
+  #admit(taken: AdmittedDelivery, { untilMs, isOrphan }: Lease): void {
     this.#deps.lanes.admit(
       workOfMessage(taken.decoded, { untilMs, isOrphan, hold: taken.hold }, taken),
     )
   }
 
   /** The slow way in. */
-  async #claim(taken: Taken): Promise<void> {
+  async #claim(taken: AdmittedDelivery): Promise<void> {
     const { message, decoded, hold, room } = taken
     const { event, delivery } = decoded
     try {
@@ -245,8 +245,8 @@ export class Consumption {
 }
 
 /** A delivery that a message brought. */
-interface Came {
-  message: Answers
+interface ReceivedDelivery {
+  message: MessageAck
   redelivered: boolean
   /** Only what is younger cannot have been finished before. */
   knownMs: number
@@ -256,7 +256,7 @@ interface Came {
   hold: Hold
 }
 
-type Taken = Came & { room: Share }
+type AdmittedDelivery = ReceivedDelivery & { room: Share }
 
 /** A message names the lease that it was published under. */
 function published({ delivery }: DeliveryMessage): Lease {
