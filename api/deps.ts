@@ -8,7 +8,7 @@ import type { Db } from '../core/db/connection/db.ts'
 import type { Egress } from '../core/egress/egress.ts'
 import type { Logger } from '../core/log.ts'
 import type { NatsConnection } from '../core/nats.ts'
-import type { ShortLimit } from '../core/pacing/short-limit.ts'
+import type { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
 import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
@@ -40,7 +40,7 @@ export interface Deps {
   /** Which addresses a destination may have, and the way to the keys of verifiers. */
   egress: Egress
   keys: KeyStore
-  signatureTests: ShortLimit
+  signatureTests: PerSecondLimit
   eventStreams: EventStreams
   /** CIDRs and addresses whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[]

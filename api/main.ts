@@ -18,7 +18,7 @@ import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
 import { isConnected } from '../core/nats.ts'
 import { openOps } from '../core/ops.ts'
-import { ShortLimit } from '../core/pacing/short-limit.ts'
+import { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
 import {
@@ -84,7 +84,7 @@ await using app = buildApp({
   ledger: recordFacts,
   egress,
   keys: new KeyStore(egress.dispatcher),
-  signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
+  signatureTests: new PerSecondLimit(SIGNATURE_TESTS_PER_SECOND),
   eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
   trustedProxies: config.TRUSTED_PROXIES,
 })

@@ -1,6 +1,6 @@
 import type { Db } from '../core/db/connection/db.ts'
 import { READS_PER_ORGANISATION, READS_WAITING_MAX } from '../core/limits.ts'
-import { Turns } from '../core/pacing/turns.ts'
+import { Semaphore } from '../core/pacing/semaphore.ts'
 import { TooManyRequests } from './auth/rate-limit.ts'
 
 const RETRY_AFTER_SECONDS = 1
@@ -11,7 +11,7 @@ const RETRY_AFTER_SECONDS = 1
  */
 export class SharedReads {
   readonly #db: Db
-  readonly #turns = new Map<string, Turns>()
+  readonly #turns = new Map<string, Semaphore>()
 
   constructor(db: Db) {
     this.#db = db
@@ -19,7 +19,7 @@ export class SharedReads {
 
   /** Waits for its turn. Refuses when too many of the organisation wait already. */
   async run<T>(organisationId: string, read: (db: Db) => Promise<T>): Promise<T> {
-    const turns = this.#turns.get(organisationId) ?? new Turns(READS_PER_ORGANISATION)
+    const turns = this.#turns.get(organisationId) ?? new Semaphore(READS_PER_ORGANISATION)
     this.#turns.set(organisationId, turns)
     if (turns.waiting >= READS_WAITING_MAX) {
       throw new TooManyRequests(

@@ -26,7 +26,7 @@ import { openEgress } from '../core/egress/egress.ts'
 import { decodeId, encodeId, newId, timeOfId } from '../core/ids.ts'
 import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
 import { openNats, type NatsConnection } from '../core/nats.ts'
-import { ShortLimit } from '../core/pacing/short-limit.ts'
+import { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
 import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
 import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
@@ -125,7 +125,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ledger: recordFacts,
     egress,
     keys: new KeyStore(egress.dispatcher),
-    signatureTests: new ShortLimit(SIGNATURE_TESTS_PER_SECOND),
+    signatureTests: new PerSecondLimit(SIGNATURE_TESTS_PER_SECOND),
     eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
     trustedProxies: [],
   }

@@ -3,7 +3,7 @@ import type { Db } from '../../../core/db/connection/db.ts'
 import { windowPage, type EventWindow, type Mark } from '../../../core/db/events/event-stream.ts'
 import { timeOfId } from '../../../core/ids.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { Turns } from '../../../core/pacing/turns.ts'
+import type { Semaphore } from '../../../core/pacing/semaphore.ts'
 import type { StreamFilter } from '../../deps.ts'
 import {
   eventMessage,
@@ -14,9 +14,9 @@ import {
   type GapReason,
   type StreamEvent,
 } from './message.ts'
-import { Outlet } from './outlet.ts'
 import { positionAt, writePosition, type Position } from './position.ts'
-import { PAGE_EVENTS, type Follower, type Tail } from './tail.ts'
+import { PAGE_EVENTS, type Follower, type ProjectTail } from './project-tail.ts'
+import { StreamWriter } from './stream-writer.ts'
 
 export interface LiveStreamOptions {
   projectId: string
@@ -32,8 +32,8 @@ interface LiveStreamDeps {
   db: Db
   clock: Clock
   log: Logger
-  turns: Turns
-  tail: Tail
+  turns: Semaphore
+  tail: ProjectTail
   /** A client was cut off for not keeping up. */
   noteSlow(): void
 }
@@ -43,7 +43,7 @@ const END_GRACE_MS = 5_000
 
 /** The stream of a client: first the events it missed, at its own pace, then new ones. */
 export class LiveStream implements Follower {
-  readonly outlet: Outlet
+  readonly writer: StreamWriter
   readonly #deps: LiveStreamDeps
   readonly #options: LiveStreamOptions
   #position: Position | undefined
@@ -53,9 +53,9 @@ export class LiveStream implements Follower {
   constructor(deps: LiveStreamDeps, options: LiveStreamOptions) {
     this.#deps = deps
     this.#options = options
-    this.outlet = new Outlet({ bytes: options.bufferBytes, messages: options.bufferMessages })
+    this.writer = new StreamWriter({ bytes: options.bufferBytes, messages: options.bufferMessages })
     const ping = setInterval(() => this.#ping(), options.pingMs).unref()
-    this.outlet.on('close', () => {
+    this.writer.on('close', () => {
       this.#isOver = true
       clearInterval(ping)
       deps.tail.leave(this)
@@ -108,9 +108,9 @@ export class LiveStream implements Follower {
     if (this.#isOver) return
     this.#isOver = true
     this.#deps.tail.leave(this)
-    this.outlet.end(lastWords)
-    const timer = setTimeout(() => this.outlet.destroy(), END_GRACE_MS).unref()
-    this.outlet.on('close', () => clearTimeout(timer))
+    this.writer.end(lastWords)
+    const timer = setTimeout(() => this.writer.destroy(), END_GRACE_MS).unref()
+    this.writer.on('close', () => clearTimeout(timer))
   }
 
   /** For the moment that a gap began. */
@@ -130,14 +130,14 @@ export class LiveStream implements Follower {
       const afterId = rows.at(-1)?.id ?? null
       at = rows.length < PAGE_EVENTS ? positionAt(until) : { from, until, afterId }
       this.offer(rows.map(streamEvent), { from, until }, at)
-      await this.outlet.drained()
+      await this.writer.drained()
     }
     return start.until
   }
 
   #ping(): void {
-    const isStuck = !this.outlet.isEmpty && this.outlet.taken === this.#takenAtPing
-    this.#takenAtPing = this.outlet.taken
+    const isStuck = !this.writer.isEmpty && this.writer.taken === this.#takenAtPing
+    this.#takenAtPing = this.writer.taken
     if (isStuck) this.#cut('slow')
     else this.#signal('ping')
   }
@@ -154,7 +154,7 @@ export class LiveStream implements Follower {
   /** False when the client is too slow to take it: then the stream is over. */
   #send(text: string, messages: number): boolean {
     if (this.#isOver) return false
-    const isTaken = this.outlet.add(text, messages)
+    const isTaken = this.writer.add(text, messages)
     if (!isTaken) this.#cut('slow')
     return isTaken
   }

@@ -17,7 +17,7 @@ import { Permissions } from '../../../core/keys/permissions.ts'
 import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
-import { Turns } from '../../../core/pacing/turns.ts'
+import { Semaphore } from '../../../core/pacing/semaphore.ts'
 import { entitlementsOf, type Plans } from '../../../core/plans/plans.ts'
 import type { Principal } from '../../auth/principal.ts'
 import { TooManyRequests } from '../../auth/rate-limit.ts'
@@ -26,7 +26,7 @@ import { HorizonReader } from './horizon.ts'
 import { LiveStream } from './live-stream.ts'
 import type { GapReason } from './message.ts'
 import { readPosition, streamName, type Position } from './position.ts'
-import { Tail } from './tail.ts'
+import { ProjectTail } from './project-tail.ts'
 
 /** Limits of the streams of a process. Tests make them smaller. */
 export interface StreamLimits {
@@ -86,10 +86,10 @@ export class LiveStreams implements EventStreams {
   readonly #deps: LiveStreamsDeps
   readonly #limits: StreamLimits
   readonly #horizon: HorizonReader
-  readonly #turns = new Turns(STATEMENTS_MAX)
+  readonly #turns = new Semaphore(STATEMENTS_MAX)
   readonly #slow: Counter
   readonly #open = new Map<LiveStream, Open>()
-  readonly #tails = new Map<string, Tail>()
+  readonly #tails = new Map<string, ProjectTail>()
   #grants: NodeJS.Timeout | undefined
   #isChecking = false
   #identity: Promise<string> | undefined
@@ -139,7 +139,7 @@ export class LiveStreams implements EventStreams {
     this.#add(stream, request)
     if (gap !== undefined) stream.sayGap(gap.reason, gap.fromMs)
     void stream.run(gap === undefined ? resumed?.position : undefined)
-    return stream.outlet
+    return stream.writer
   }
 
   /** Ends all of them: their clients connect again, to another process. */
@@ -200,10 +200,13 @@ export class LiveStreams implements EventStreams {
     return isGone ? { reason: 'expired', fromMs } : undefined
   }
 
-  #tailOf(projectId: string): Tail {
+  #tailOf(projectId: string): ProjectTail {
     const known = this.#tails.get(projectId)
     if (known !== undefined) return known
-    const tail = new Tail({ ...this.#deps, horizon: this.#horizon, turns: this.#turns }, projectId)
+    const tail = new ProjectTail(
+      { ...this.#deps, horizon: this.#horizon, turns: this.#turns },
+      projectId,
+    )
     this.#tails.set(projectId, tail)
     return tail
   }
@@ -218,7 +221,7 @@ export class LiveStreams implements EventStreams {
       permissions: JSON.stringify(principal.permissions),
     })
     this.#grants ??= setInterval(() => void this.#checkGrants(), GRANTS_MS).unref()
-    stream.outlet.on('close', () => this.#remove(stream, projectId))
+    stream.writer.on('close', () => this.#remove(stream, projectId))
   }
 
   #remove(stream: LiveStream, projectId: string): void {

@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
-import { isOf } from '../lists/foreign.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
+import { ofParent } from '../lists/parent-filter.ts'
 import { behind, type Direction } from '../lists/spans.ts'
 import { cut, readStrand, type Strand, type Stretch, type Walk } from '../lists/strands.ts'
 
@@ -122,7 +122,7 @@ function strandOf(
     columns,
     equals: {
       project: { column: sql`t.project_id`, value: sql`${projectId}::uuid` },
-      ...(sourceId !== undefined && { source: isOf('source', sourceId, projectId) }),
+      ...(sourceId !== undefined && { source: ofParent('source', sourceId, projectId) }),
       ...(status !== undefined && {
         status: {
           column: sql`t.status`,

@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { firstIdAt, timeOfId } from '../../../ids.ts'
-import { isOf } from '../../lists/foreign.ts'
 import { isEqual, type Equal } from '../../lists/ordered.ts'
+import { ofParent } from '../../lists/parent-filter.ts'
 import { conditionsOf, type Strand } from '../../lists/strands.ts'
 
 export interface DeliveryFilter {
@@ -238,9 +238,9 @@ function parentEquals({
 }: DeliveryFilter): Equals {
   return {
     project: { column: sql`t.project_id`, value: sql`${projectId}::uuid` },
-    ...(connectionId && { connection: isOf('connection', connectionId, projectId) }),
-    ...(destinationId && { destination: isOf('destination', destinationId, projectId) }),
-    ...(sourceId && { source: isOf('source', sourceId, projectId) }),
+    ...(connectionId && { connection: ofParent('connection', connectionId, projectId) }),
+    ...(destinationId && { destination: ofParent('destination', destinationId, projectId) }),
+    ...(sourceId && { source: ofParent('source', sourceId, projectId) }),
   }
 }
 

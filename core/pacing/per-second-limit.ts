@@ -9,7 +9,7 @@ export interface Exceeded {
 const SUBJECTS_MAX = 10_000
 
 /** Requests per second for each of many subjects, counted in this process. */
-export class ShortLimit {
+export class PerSecondLimit {
   readonly #perSecond: number
   readonly #windows = new Map<string, { second: number; count: number }>()
 

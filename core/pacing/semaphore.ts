@@ -1,5 +1,5 @@
 /** Lets so many through at once; the others wait in the order they came. */
-export class Turns {
+export class Semaphore {
   readonly #places: number
   #free: number
   readonly #waiting: (() => void)[] = []

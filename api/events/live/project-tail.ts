@@ -4,7 +4,7 @@ import { windowPage, type EventWindow, type Mark } from '../../../core/db/events
 import type { Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { followEvents } from '../../../core/notices/event-notices.ts'
-import type { Turns } from '../../../core/pacing/turns.ts'
+import type { Semaphore } from '../../../core/pacing/semaphore.ts'
 import type { HorizonReader } from './horizon.ts'
 import { streamEvent, type StreamEvent } from './message.ts'
 import { positionAt, type Position } from './position.ts'
@@ -16,7 +16,7 @@ export interface TailDeps {
   log: Logger
   horizon: HorizonReader
   /** Statements of all streams of the process that may run at once. */
-  turns: Turns
+  turns: Semaphore
 }
 
 /** A stream that hears of new events as they come. */
@@ -50,7 +50,7 @@ const REST_MS_MAX = 400
 export const PAGE_EVENTS = 500
 
 /** Reads the new events of one project once for all of its streams in this process. */
-export class Tail {
+export class ProjectTail {
   readonly #deps: TailDeps
   readonly #projectId: string
   readonly #stop = new AbortController()

@@ -11,7 +11,7 @@ interface Chunk {
 }
 
 /** The body of a stream's answer: keeps what the client has not taken yet, within bounds. */
-export class Outlet extends Readable {
+export class StreamWriter extends Readable {
   readonly #limits: OutletLimits
   #chunks: Chunk[] = []
   #bytes = 0

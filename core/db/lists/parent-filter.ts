@@ -9,7 +9,7 @@ type Parent = 'source' | 'destination' | 'connection'
  * Matches rows of the parent `id`, if the parent belongs to the project. A parent of another project matches nothing, at
  * once, instead of reading all its rows. "is true" keeps the planner from the index of the project.
  */
-export function isOf(parent: Parent, id: string, projectId: string): Equal {
+export function ofParent(parent: Parent, id: string, projectId: string): Equal {
   return {
     column: sql.ref(`t.${parent}_id`),
     value: sql`${id}::uuid`,
