@@ -1,7 +1,7 @@
 import { Agent, fetch } from 'undici'
 import { z } from 'zod'
 
-import { startOf, type Say } from './os-process.ts'
+import { startOf, type Print } from './os-process.ts'
 
 /** In the metadata of what a demo makes, with the process it belongs to. */
 const MARK = 'postern-demo'
@@ -21,7 +21,7 @@ const Listed = z.object({
 export interface DemoOptions {
   apiUrl: string
   apiKey: string
-  say: Say
+  print: Print
 }
 
 /** The resources of the demo; disposing removes them. */
@@ -31,7 +31,7 @@ export interface DemoObjects extends AsyncDisposable {
   removeLeftovers(): Promise<void>
 }
 
-export function openDemoObjects({ apiUrl, apiKey, say }: DemoOptions): DemoObjects {
+export function openDemoObjects({ apiUrl, apiKey, print }: DemoOptions): DemoObjects {
   const owner = ownerText(process.pid)
   const name = `demo ${new Date().toISOString()}`
   const call = caller(apiUrl, apiKey)
@@ -55,15 +55,15 @@ export function openDemoObjects({ apiUrl, apiKey, say }: DemoOptions): DemoObjec
       Made.parse(await call('POST', resource, { name, metadata: { [MARK]: owner }, ...body })),
     removeLeftovers: async () => {
       const count = await remove((mark) => mark !== ownerText(Number.parseInt(mark, 10)))
-      if (count > 0) say('Removed what an earlier demo left behind')
+      if (count > 0) print('Removed what an earlier demo left behind')
     },
     [Symbol.asyncDispose]: async () => {
       try {
         await remove((mark) => mark === owner)
-        say('Removed what the demo made')
+        print('Removed what the demo made')
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error)
-        say(`Cannot remove what the demo made, which the next demo does: ${reason}`)
+        print(`Cannot remove what the demo made, which the next demo does: ${reason}`)
       }
     },
   }

@@ -33,7 +33,7 @@ try {
   await once(receiver, 'listening')
   const address = receiver.address()
   if (typeof address !== 'object' || address === null) throw new Error('Cannot listen')
-  await using objects = openDemoObjects({ apiUrl, apiKey, say: console.log })
+  await using objects = openDemoObjects({ apiUrl, apiKey, print: console.log })
   await objects.removeLeftovers()
   const source = await objects.create('sources', {
     verifier: { preset: 'github', secret: SECRET },

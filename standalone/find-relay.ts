@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
-import { readKept } from './kept.ts'
+import { readJsonFile } from './json-file.ts'
 import { holderOf } from './lock.ts'
-import type { Say } from './os-process.ts'
+import type { Print } from './os-process.ts'
 
 /** A first start fetches a server and makes a database. */
 const START_MS = 300_000
@@ -19,7 +19,7 @@ const Told = z.object({ apiUrl: z.string(), apiKey: z.string(), pid: z.number() 
  */
 export async function findRelay(
   dataDir: string,
-  say: Say,
+  print: Print,
   stop: AbortSignal,
 ): Promise<z.infer<typeof Told>> {
   const deadline = performance.now() + START_MS
@@ -27,10 +27,10 @@ export async function findRelay(
   while (performance.now() < deadline) {
     const holder = holderOf(dataDir)
     if (holder === undefined) break
-    const told = readKept(join(dataDir, 'standalone.json'), Told)
+    const told = readJsonFile(join(dataDir, 'standalone.json'), Told)
     // The file of a start that was killed is there until the next one has begun.
     if (told?.pid === holder) return told
-    if (!hasSaid) say(`The relay in ${dataDir} is starting (pid ${holder}): waiting for it`)
+    if (!hasSaid) print(`The relay in ${dataDir} is starting (pid ${holder}): waiting for it`)
     hasSaid = true
     await sleep(LOOK_MS, undefined, { signal: stop })
   }

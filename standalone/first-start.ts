@@ -2,8 +2,8 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { readKept, writeKept } from './kept.ts'
-import type { Say } from './os-process.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
+import type { Print } from './os-process.ts'
 import { runProgram } from './program.ts'
 
 const ADMIN = 'api/admin/main.ts'
@@ -35,7 +35,7 @@ export interface FirstStartOptions {
   /** `embedded`, or what names an external database. */
   database: string
   env: Record<string, string | undefined>
-  say: Say
+  print: Print
 }
 
 /** The organisation, project and key of the first start, made by the admin program and kept for later starts. */
@@ -43,12 +43,12 @@ export async function ensureTenant({
   dataDir,
   database,
   env,
-  say,
+  print,
 }: FirstStartOptions): Promise<Tenant> {
   const file = join(dataDir, 'first-start.json')
-  const kept = readKept(file, Tenant)
+  const kept = readJsonFile(file, Tenant)
   if (kept?.database === database) return kept
-  say('First start: making an organisation, a project and an API key')
+  print('First start: making an organisation, a project and an API key')
   const organisation = Organisation.parse(
     JSON.parse(await runProgram(ADMIN, ['organisations', 'create', '--name', 'Standalone'], env)),
   )
@@ -59,7 +59,7 @@ export async function ensureTenant({
     projectId: organisation.defaultProjectId,
     apiKey: key,
   }
-  writeKept(file, tenant)
+  writeJsonFile(file, tenant)
   return tenant
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openBackoff } from './backoff.ts'
 import { trimLog } from './log-file.ts'
-import type { Say } from './os-process.ts'
+import type { Print } from './os-process.ts'
 import type { Server } from './server.ts'
 
 const LOG_TRIM_MS = 1_000
@@ -17,7 +17,7 @@ export interface KeptServerOptions {
   start: (stop: AbortSignal) => Promise<Server>
   /** Tells whether a running server does its work; if not, it is ended and started again. */
   works?: (server: Server) => Promise<boolean>
-  say: Say
+  print: Print
   /** Gives up the first start. */
   stop: AbortSignal
 }
@@ -50,20 +50,20 @@ async function keepRunning(
   stopped: AbortSignal,
   state: { server: Server },
 ): Promise<void> {
-  const { name, start, say } = options
+  const { name, start, print } = options
   const backoff = openBackoff()
   while (!stopped.aborted) {
     const startedAt = performance.now()
     await deathOf(state.server, options, stopped)
     if (stopped.aborted) return
     const waitMs = backoff.next(performance.now() - startedAt)
-    say(`${name} died, starting it again in ${waitMs} ms`)
+    print(`${name} died, starting it again in ${waitMs} ms`)
     await sleep(waitMs, undefined, { signal: stopped }).catch(() => {})
     if (stopped.aborted) return
     try {
       state.server = await start(stopped)
     } catch (error) {
-      if (!stopped.aborted) say(String(error)) // The dead server's promise is still resolved, so the loop tries again.
+      if (!stopped.aborted) print(String(error)) // The dead server's promise is still resolved, so the loop tries again.
     }
   }
 }
@@ -71,7 +71,7 @@ async function keepRunning(
 /** Resolves when the server is gone; one that is useless is ended. */
 async function deathOf(
   server: Server,
-  { name, works, say }: KeptServerOptions,
+  { name, works, print }: KeptServerOptions,
   stopped: AbortSignal,
 ): Promise<void> {
   if (works === undefined) {
@@ -87,7 +87,7 @@ async function deathOf(
     if (signal.aborted) break
     useless = (await works(server)) ? 0 : useless + 1
     if (useless < USELESS_LOOKS || signal.aborted) continue
-    say(`${name} does not work any more (pid ${server.pid}): ending it`)
+    print(`${name} does not work any more (pid ${server.pid}): ending it`)
     await server.stop()
     break
   }

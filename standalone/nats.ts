@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { readKept, writeKept } from './kept.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
 import { lastLines } from './log-file.ts'
 import { findNatsBinary, type NatsBinary, type NatsBinaryOptions } from './nats-binary.ts'
 import { commandOf, isAlive, waitFor } from './os-process.ts'
@@ -42,31 +42,32 @@ export interface NatsOptions extends NatsBinaryOptions {
  * The URL carries the user and the password.
  */
 export async function startNats(options: NatsOptions): Promise<Server> {
-  const { directory, say } = options
+  const { directory, print } = options
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const file = join(directory, 'server.json')
-  const kept = readKept(file, Kept) ?? (await keepPort(file, randomBytes(24).toString('base64url')))
+  const kept =
+    readJsonFile(file, Kept) ?? (await keepPort(file, randomBytes(24).toString('base64url')))
   const running = runningPid(directory)
   if (running !== undefined) {
     const version = await waitUntilReady(kept.port, running, options)
-    say(`NATS ${version} still runs (pid ${running}): using it`)
+    print(`NATS ${version} still runs (pid ${running}): using it`)
     return serverOf({ kept, pid: running, version })
   }
   const binary = await findNatsBinary(options)
   if (await isFree(kept.port, '127.0.0.1')) return await launch(kept, binary, options)
   const moved = await keepPort(file, kept.password)
-  say(`Port ${kept.port} is used by another program: NATS moves to ${moved.port}`)
+  print(`Port ${kept.port} is used by another program: NATS moves to ${moved.port}`)
   return await launch(moved, binary, options)
 }
 
 async function keepPort(file: string, password: string): Promise<Kept> {
   const kept = { port: await freePort(), password }
-  writeKept(file, kept)
+  writeJsonFile(file, kept)
   return kept
 }
 
 async function launch(kept: Kept, binary: NatsBinary, options: NatsOptions): Promise<Server> {
-  const { directory, log, say } = options
+  const { directory, log, print } = options
   const config = configFile(directory)
   writeFileSync(config, configText(directory, kept), { mode: 0o600 })
   // A pid kept by a server that was killed may be another program's by now.
@@ -80,7 +81,7 @@ async function launch(kept: Kept, binary: NatsBinary, options: NatsOptions): Pro
     await end(pid, STOP_SIGNALS, STOP_MS)
     throw error
   })
-  say(`NATS ${version} runs on port ${kept.port} (${binary.file}, ${binary.origin})`)
+  print(`NATS ${version} runs on port ${kept.port} (${binary.file}, ${binary.origin})`)
   return serverOf({ kept, pid, version, died })
 }
 

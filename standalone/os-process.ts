@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const POLL_MS = 20
 
 /** Tells the operator, in plain words, what was done. */
-export type Say = (line: string) => void
+export type Print = (line: string) => void
 
 /**
  * The start of a process in the system's own words, which tells it from a later one with the same pid. Undefined when

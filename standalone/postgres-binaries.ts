@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-import { ask, run, type Say } from './os-process.ts'
+import { ask, run, type Print } from './os-process.ts'
 import { ensureShared, mayUse, type PostgresUser } from './postgres-user.ts'
 
 export interface PostgresBinaries {
@@ -22,7 +22,7 @@ const DEBIAN_ROOT = '/usr/lib/postgresql'
 export async function findPostgresBinaries(
   user: PostgresUser | undefined,
   major: number | undefined,
-  say: Say,
+  print: Print,
 ): Promise<PostgresBinaries> {
   const faults: string[] = []
   for (const root of [...packaged(), ...debian(), ...(await onPath())]) {
@@ -33,7 +33,7 @@ export async function findPostgresBinaries(
     } else if (major !== undefined && found !== major) {
       faults.push(`${root}: is version ${version}, the data was written by ${major}`)
     } else {
-      return { root: await within(user, { root, version }, say), version, major: found }
+      return { root: await within(user, { root, version }, print), version, major: found }
     }
   }
   throw new Error(
@@ -85,14 +85,14 @@ function versionIn(said: string | undefined): string | undefined {
 async function within(
   user: PostgresUser | undefined,
   { root, version }: { root: string; version: string },
-  say: Say,
+  print: Print,
 ): Promise<string> {
   const runs = await ask(join(root, 'bin', 'postgres'), ['--version'], { cwd: '/', ...user })
   const share = join(root, 'share')
   if (runs !== undefined && (!existsSync(share) || (await mayUse(user, share, 'r')))) return root
   const copy = join(ensureShared(), `postgresql-${version}`)
   if (existsSync(copy)) return copy
-  say(`The user of PostgreSQL may not read ${root}: copying its programs to ${copy}`)
+  print(`The user of PostgreSQL may not read ${root}: copying its programs to ${copy}`)
   const draft = `${copy}.${process.pid}`
   cpSync(root, draft, { recursive: true, verbatimSymlinks: true })
   await run('chmod', ['-R', 'a+rX', draft])

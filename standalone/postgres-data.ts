@@ -13,8 +13,8 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { readKept, writeKept } from './kept.ts'
-import { run, type Say } from './os-process.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
+import { run, type Print } from './os-process.ts'
 import { freePort, isFree } from './ports.ts'
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts'
 import {
@@ -40,7 +40,7 @@ export interface ClusterOptions {
   directory: string
   /** False only for tests: no write is ever flushed to the disk. */
   durable: boolean
-  say: Say
+  print: Print
 }
 
 /** The locale that sorts by code point everywhere. PostgreSQL 17 brought it built in; before, the C library gives it. */
@@ -49,41 +49,45 @@ function localeFlags(major: number): string[] {
 }
 
 /** The cluster kept in `directory`, made at the first start. Its port is the kept one, also when something else took it. */
-export async function ensureCluster({ directory, durable, say }: ClusterOptions): Promise<Cluster> {
+export async function ensureCluster({
+  directory,
+  durable,
+  print,
+}: ClusterOptions): Promise<Cluster> {
   mkdirSync(directory, { recursive: true })
   if (process.getuid?.() === 0) chmodSync(directory, 0o711)
   const file = join(directory, 'server.json')
-  const kept = readKept(file, Kept)
-  const user = await postgresUser(kept?.data ?? '', say)
-  const binaries = await findPostgresBinaries(user, majorOf(kept?.data), say)
+  const kept = readJsonFile(file, Kept)
+  const user = await postgresUser(kept?.data ?? '', print)
+  const binaries = await findPostgresBinaries(user, majorOf(kept?.data), print)
   const { data, port, password } = kept ?? {
-    data: await dataDirectory(directory, user, say),
+    data: await dataDirectory(directory, user, print),
     port: await freePort(),
     password: randomBytes(24).toString('base64url'),
   }
-  if (kept === undefined) writeKept(file, { data, port, password })
+  if (kept === undefined) writeJsonFile(file, { data, port, password })
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/${DATABASE}`
   const cluster = { data, port, password, binaries, user, url }
-  if (!existsSync(data)) await initialise(cluster, { directory, durable, say })
+  if (!existsSync(data)) await initialise(cluster, { directory, durable, print })
   return cluster
 }
 
 /** Where the data of the cluster kept in `directory` is; undefined before the first start. */
 export function dataOf(directory: string): string | undefined {
-  return readKept(join(directory, 'server.json'), Kept)?.data
+  return readJsonFile(join(directory, 'server.json'), Kept)?.data
 }
 
 /** The cluster on another port, where a stranger listens on the kept one. */
 export async function movedToFreePort(
   directory: string,
   cluster: Cluster,
-  say: Say,
+  print: Print,
 ): Promise<Cluster> {
   if (await isFree(cluster.port, '127.0.0.1')) return cluster
   const port = await freePort()
-  say(`Port ${cluster.port} is used by another program: PostgreSQL moves to ${port}`)
+  print(`Port ${cluster.port} is used by another program: PostgreSQL moves to ${port}`)
   const { data, password } = cluster
-  writeKept(join(directory, 'server.json'), { data, port, password })
+  writeJsonFile(join(directory, 'server.json'), { data, port, password })
   return { ...cluster, port, url: cluster.url.replace(`:${cluster.port}/`, `:${port}/`) }
 }
 
@@ -109,19 +113,19 @@ function majorOf(data: string | undefined): number | undefined {
 async function dataDirectory(
   directory: string,
   user: PostgresUser | undefined,
-  say: Say,
+  print: Print,
 ): Promise<string> {
   if (await mayUse(user, directory, 'x')) return join(directory, 'data')
   const elsewhere = join(ensureShared(), `data-${randomBytes(6).toString('hex')}`)
-  say(`The user of PostgreSQL may not enter ${directory}: its data goes to ${elsewhere}`)
+  print(`The user of PostgreSQL may not enter ${directory}: its data goes to ${elsewhere}`)
   return elsewhere
 }
 
 async function initialise(
   { data, password, binaries, user }: Cluster,
-  { durable, say }: ClusterOptions,
+  { durable, print }: ClusterOptions,
 ): Promise<void> {
-  say(`Making a PostgreSQL ${binaries.version} cluster in ${data}`)
+  print(`Making a PostgreSQL ${binaries.version} cluster in ${data}`)
   // An interrupted initdb leaves half a cluster: only a whole one gets the final name.
   const draft = `${data}.draft`
   const secret = `${data}.password`

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 
-import { ask, run, type Say } from './os-process.ts'
+import { ask, run, type Print } from './os-process.ts'
 
 /** Where things go that the `postgres` user must reach and cannot under the data directory or the checkout. */
 const SHARED_DIRECTORY = '/var/lib/postern'
@@ -15,13 +15,13 @@ export interface PostgresUser {
  * Undefined when we are not root and run PostgreSQL ourselves. As root, the owner of the data where there is some,
  * else the user `postgres`, made when absent.
  */
-export async function postgresUser(data: string, say: Say): Promise<PostgresUser | undefined> {
+export async function postgresUser(data: string, print: Print): Promise<PostgresUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
   if (existsSync(data)) {
     const { uid, gid } = statSync(data)
     if (uid !== 0) return { uid, gid }
   }
-  return (await findPostgres()) ?? (await makePostgres(say))
+  return (await findPostgres()) ?? (await makePostgres(print))
 }
 
 async function findPostgres(): Promise<PostgresUser | undefined> {
@@ -30,8 +30,8 @@ async function findPostgres(): Promise<PostgresUser | undefined> {
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
 }
 
-async function makePostgres(say: Say): Promise<PostgresUser> {
-  say('PostgreSQL does not run as root: adding the system user "postgres" for it')
+async function makePostgres(print: Print): Promise<PostgresUser> {
+  print('PostgreSQL does not run as root: adding the system user "postgres" for it')
   await run('groupadd', ['--system', '--force', 'postgres'])
   const home = ['--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin']
   await run('useradd', ['--system', '--gid', 'postgres', ...home, 'postgres'])

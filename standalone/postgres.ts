@@ -75,10 +75,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Server> {
   if (running !== undefined) {
     await waitUntilReady(cluster, running, options)
     const port = Number(pidFile(cluster.data)[3])
-    options.say(`PostgreSQL ${cluster.binaries.version} still runs (pid ${running}): using it`)
+    options.print(`PostgreSQL ${cluster.binaries.version} still runs (pid ${running}): using it`)
     return serverOf({ ...cluster, port, url: withPort(cluster, port) }, running, undefined)
   }
-  const placed = await movedToFreePort(options.directory, cluster, options.say)
+  const placed = await movedToFreePort(options.directory, cluster, options.print)
   return await launch(placed, options, SHARED_MEMORY_TRIES)
 }
 
@@ -104,7 +104,7 @@ async function launch(cluster: Cluster, options: PostgresOptions, tries: number)
     await sleep(SHARED_MEMORY_PAUSE_MS)
     return await launch(cluster, options, tries - 1)
   }
-  options.say(`PostgreSQL ${binaries.version} runs on port ${port} (${binaries.root})`)
+  options.print(`PostgreSQL ${binaries.version} runs on port ${port} (${binaries.root})`)
   return serverOf(cluster, pid, died)
 }
 
@@ -125,7 +125,7 @@ function serverOf(cluster: Cluster, pid: number, died: Promise<void> | undefined
 async function waitUntilReady(
   { data }: Cluster,
   pid: number,
-  { log, say, stop }: PostgresOptions,
+  { log, print, stop }: PostgresOptions,
 ): Promise<void> {
   const isReady = () => {
     stop?.throwIfAborted()
@@ -134,7 +134,7 @@ async function waitUntilReady(
     return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'
   }
   if (await waitFor(isReady, 3_000)) return
-  say('PostgreSQL is recovering what was written before it was killed')
+  print('PostgreSQL is recovering what was written before it was killed')
   if (await waitFor(isReady, READY_MS)) return
   throw new Error(
     `PostgreSQL accepts no connections after ${READY_MS / 1000} s:\n${lastLines(log, 8)}`,

@@ -27,7 +27,7 @@ test('startRole() starts a role that found its port taken on another one', async
     env: { NOTES: notes },
     log: join(directory, 'log'),
     host: '127.0.0.1',
-    say: (line) => said.push(line),
+    print: (line) => said.push(line),
     stop: new AbortController().signal,
   })
   await role.ready()

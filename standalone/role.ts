@@ -8,7 +8,7 @@ import { answersOk } from './answers-ok.ts'
 import { openBackoff } from './backoff.ts'
 import { lastLines, trimLog, withLog } from './log-file.ts'
 import { roleArguments } from './node-settings.ts'
-import { isGone, signal, waitFor, type Say } from './os-process.ts'
+import { isGone, signal, waitFor, type Print } from './os-process.ts'
 import { freePort, isFree } from './ports.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -28,7 +28,7 @@ export interface RoleOptions {
   log: string
   /** Where it listens, and so where it is asked whether it is ready. */
   host: string
-  say: Say
+  print: Print
   /** Told where it serves /metrics, each time that this is another port. */
   onPort?: (opsPort: number) => void
   /** Ends the wait for readiness. */
@@ -69,7 +69,7 @@ export function startRole(options: RoleOptions): Role {
 }
 
 async function keepRunning(
-  { name, main, env, log, host, say, onPort }: RoleOptions,
+  { name, main, env, log, host, print, onPort }: RoleOptions,
   stopped: AbortSignal,
   state: State,
 ): Promise<void> {
@@ -90,7 +90,7 @@ async function keepRunning(
     state.deaths++
     livedMs = performance.now() - startedAt
     const waitMs = backoff.next(livedMs)
-    say(
+    print(
       `${name} ended (${signalName ?? `exit ${code}`}), starting it again in ${waitMs} ms: ${log}`,
     )
     await sleep(waitMs, undefined, { signal: stopped }).catch(() => {})

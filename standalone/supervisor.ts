@@ -13,13 +13,13 @@ import { chooseAddresses, urlOn, type Address } from './addresses.ts'
 import { makeDataDir } from './data-dir.ts'
 import { ensureEncryptionKey } from './encryption-key.ts'
 import { ensureTenant } from './first-start.ts'
+import { writeJsonFile } from './json-file.ts'
 import { keepServer } from './keep-server.ts'
-import { writeKept } from './kept.ts'
 import { takeLock } from './lock.ts'
-import { works } from './nats-works.ts'
+import { works } from './nats-health.ts'
 import { startNats } from './nats.ts'
 import { COMPILE_CACHE } from './node-settings.ts'
-import type { Say } from './os-process.ts'
+import type { Print } from './os-process.ts'
 import { startPostgres } from './postgres.ts'
 import { runProgram } from './program.ts'
 import { startRole, type Role } from './role.ts'
@@ -49,7 +49,7 @@ export interface StandaloneOptions {
   settings: Settings
   /** Further environment of the roles. */
   env: Environment
-  say: Say
+  print: Print
   /** Aborted when the operator wants it to end, also while it starts. */
   stop: AbortSignal
 }
@@ -81,9 +81,9 @@ export async function startStandalone(
   stack: AsyncDisposableStack,
   options: StandaloneOptions,
 ): Promise<Standalone> {
-  const { settings, say, stop } = options
+  const { settings, print, stop } = options
   const dataDir = makeDataDir(settings.DATA_DIR)
-  for (const line of misspeltSettings(options.env)) say(line)
+  for (const line of misspeltSettings(options.env)) print(line)
   const lock = stack.use(takeLock(dataDir))
   const file = join(dataDir, 'standalone.json')
   rmSync(file, { force: true })
@@ -98,7 +98,12 @@ export async function startStandalone(
   const env = environment(options, { dataDir, databaseUrl, natsUrl, addresses })
   await runProgram(MIGRATE, [], env)
   const database = settings.DATABASE_URL === undefined ? 'embedded' : nameOf(databaseUrl)
-  const { organisationId, projectId, apiKey } = await ensureTenant({ dataDir, database, env, say })
+  const { organisationId, projectId, apiKey } = await ensureTenant({
+    dataDir,
+    database,
+    env,
+    print,
+  })
   stop.throwIfAborted()
 
   const metricsUrls: MetricsUrls = {
@@ -125,10 +130,10 @@ export async function startStandalone(
   let isReady = false
   const onPort = (name: RoleName, port: number): void => {
     metricsUrls[name] = `${urlOn(settings.HOST, port)}/metrics`
-    if (isReady) writeKept(file, standalone)
+    if (isReady) writeJsonFile(file, standalone)
   }
   await startRoles(stack, { dataDir, env, options, onPort })
-  writeKept(file, standalone)
+  writeJsonFile(file, standalone)
   isReady = true
   stack.defer(() => {
     isReady = false
@@ -153,20 +158,20 @@ async function checkServices({ settings, stop }: StandaloneOptions): Promise<voi
 async function embeddedPostgres(
   stack: AsyncDisposableStack,
   dataDir: string,
-  { say, stop }: StandaloneOptions,
+  { print, stop }: StandaloneOptions,
 ): Promise<string> {
   const log = join(dataDir, 'logs', 'postgres.log')
   const directory = join(dataDir, 'postgres')
   const start = (signal: AbortSignal) =>
-    startPostgres({ directory, log, durable: true, say, stop: signal })
-  const { url } = stack.use(await keepServer({ name: 'PostgreSQL', log, start, say, stop }))
+    startPostgres({ directory, log, durable: true, print, stop: signal })
+  const { url } = stack.use(await keepServer({ name: 'PostgreSQL', log, start, print, stop }))
   return await ownDatabase(url)
 }
 
 async function embeddedNats(
   stack: AsyncDisposableStack,
   dataDir: string,
-  { settings, env, say, stop }: StandaloneOptions,
+  { settings, env, print, stop }: StandaloneOptions,
 ): Promise<string> {
   const log = join(dataDir, 'logs', 'nats.log')
   const start = (signal: AbortSignal) =>
@@ -176,10 +181,10 @@ async function embeddedNats(
       chosen: settings.NATS_SERVER_BIN,
       env,
       log,
-      say,
+      print,
       stop: signal,
     })
-  return stack.use(await keepServer({ name: 'NATS', log, start, works, say, stop })).url
+  return stack.use(await keepServer({ name: 'NATS', log, start, works, print, stop })).url
 }
 
 interface Surroundings {
@@ -191,7 +196,7 @@ interface Surroundings {
 
 /** The environment that configures the roles: the operator's, with what we found and started in its place. */
 function environment(
-  { settings, env, say }: StandaloneOptions,
+  { settings, env, print }: StandaloneOptions,
   { dataDir, databaseUrl, natsUrl, addresses }: Surroundings,
 ): Environment {
   const set: Environment = {
@@ -205,7 +210,7 @@ function environment(
     INGEST_URL: addresses.ingest.url,
   }
   if (settings.DELIVERY_ALLOW_CIDRS === undefined) {
-    say(`Deliveries may reach ${STANDALONE_ALLOW_CIDRS}: set DELIVERY_ALLOW_CIDRS to change it`)
+    print(`Deliveries may reach ${STANDALONE_ALLOW_CIDRS}: set DELIVERY_ALLOW_CIDRS to change it`)
     set['DELIVERY_ALLOW_CIDRS'] = STANDALONE_ALLOW_CIDRS
   }
   if (settings.POSTERN_ENCRYPTION_KEY === undefined) {
@@ -245,7 +250,7 @@ interface RoleSurroundings {
 
 async function startRoles(
   stack: AsyncDisposableStack,
-  { dataDir, env, options: { settings, say, stop }, onPort }: RoleSurroundings,
+  { dataDir, env, options: { settings, print, stop }, onPort }: RoleSurroundings,
 ): Promise<void> {
   const instance = `${settings.INSTANCE_NAME.slice(0, INSTANCE_MAX)}-${shortHash(dataDir)}`
   const roles: Role[] = []
@@ -258,7 +263,7 @@ async function startRoles(
     const log = join(dataDir, 'logs', `${name}.log`)
     const { HOST: host } = settings
     const told = (port: number): void => onPort(name, port)
-    roles.push(startRole({ name, main, env: own, log, host, say, stop, onPort: told }))
+    roles.push(startRole({ name, main, env: own, log, host, print, stop, onPort: told }))
   }
   await Promise.all(roles.map((role) => role.ready()))
 }

@@ -29,7 +29,7 @@ export async function startNatsCluster(directory: string, size = 3): Promise<Nat
     cache: NATS_CACHE,
     chosen: NATS_SERVER_BIN,
     env: process.env,
-    say: () => {},
+    print: () => {},
   })
   const ports = await freePorts(2 * size)
   const routes = ports.slice(size).map((port) => `nats://127.0.0.1:${port}`)

@@ -87,7 +87,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
  */
 export async function startTestPostgres(directory: string): Promise<Server> {
   const log = join(directory, 'postgres.log')
-  return await startPostgres({ directory: join(directory, 'postgres'), log, durable: false, say })
+  return await startPostgres({ directory: join(directory, 'postgres'), log, durable: false, print })
 }
 
 /** NATS with JetStream in `directory`, on the port and with the store it had there before. */
@@ -99,7 +99,7 @@ export async function startTestNats(directory: string): Promise<Server> {
     cache: NATS_CACHE,
     chosen: NATS_SERVER_BIN,
     env: process.env,
-    say,
+    print,
   })
 }
 
@@ -197,4 +197,4 @@ function saidInstead(name: string): (error: unknown) => undefined {
 }
 
 /** Ignores the messages of the managers; a failure is thrown and shown anyway. */
-function say(): void {}
+function print(): void {}

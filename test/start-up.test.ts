@@ -188,7 +188,7 @@ test('admin says that a database is read only', async () => {
 /** A nats-server with these arguments; the URL has no credentials. */
 async function startServer(args: readonly string[]): Promise<string> {
   const options = { cache: NATS_CACHE, chosen: process.env['NATS_SERVER_BIN'], env: process.env }
-  const { file } = await findNatsBinary({ ...options, say: () => {} })
+  const { file } = await findNatsBinary({ ...options, print: () => {} })
   const port = await freePort()
   const child = spawn(file, ['-a', '127.0.0.1', '-p', String(port), ...args], { stdio: 'ignore' })
   onTestFinished(async () => {

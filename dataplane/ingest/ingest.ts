@@ -25,10 +25,10 @@ import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import type { Incoming, StoreResult } from './accept/event.ts'
 import { Publisher } from './accept/publisher.ts'
+import { RejectionCounts } from './accept/rejection-counts.ts'
 import { Rejections } from './accept/rejections.ts'
 import { Sources } from './accept/sources.ts'
 import { openStore } from './accept/store.ts'
-import { UnstoredRejections } from './accept/unstored-rejections.ts'
 import { BodyReader } from './http/body.ts'
 import { Handshakes } from './http/handshakes.ts'
 import { IngestLimits } from './http/limits.ts'
@@ -88,7 +88,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const sources = new Sources({ ...deps, isAway: spooling?.isAway })
   const activity = new Activity(clock)
   const secretUsage = new SecretUsage({ db, nats, clock, log, processId })
-  const unstored = new UnstoredRejections(db, clock)
+  const unstored = new RejectionCounts(db, clock)
   const store = new Batcher<Incoming, StoreResult>(STORE, openStore(deps, spooling?.outage))
   const publisher = new Publisher(nats)
   const notices = new EventNotices(nats)
@@ -158,7 +158,7 @@ function openHandshakes(deps: IngestDeps, activity: Activity): Handshakes {
 }
 
 /** Counts gathered in memory and written periodically. */
-type Gathered = [Activity, SecretUsage, UnstoredRejections]
+type Gathered = [Activity, SecretUsage, RejectionCounts]
 
 function reportOften(
   { db, log }: IngestDeps,

@@ -32,7 +32,7 @@ export interface ChaosOptions {
   perSecond: number
   gapMs: { min: number; max: number }
   /** Hears of each fault as it is done. */
-  say?: (line: string) => void
+  print?: (line: string) => void
 }
 
 interface ChaosAccount extends Account {
@@ -75,7 +75,7 @@ export async function runChaos(relay: Relay, options: ChaosOptions): Promise<Cha
   ]
   const struck = await strikeAll(relay, options)
   await Promise.all(running.map(({ load }) => load.accepted(ACCEPTS_MS)))
-  options.say?.('All parts run: waiting until everything is delivered')
+  options.print?.('All parts run: waiting until everything is delivered')
   const accounts: Record<string, ChaosAccount> = {}
   const sent = await Promise.all(running.map(({ load }) => load.stop()))
   const deadline = performance.now() + SETTLED_MS
@@ -98,7 +98,7 @@ function repeating(perSecond: number): (count: number) => number {
 
 /** Returns the faults that hit a part that ran. Resolves when every part runs again. */
 async function strikeAll(relay: Relay, options: ChaosOptions): Promise<Fault[]> {
-  const { durationMs, say } = options
+  const { durationMs, print } = options
   using striker = new Striker(relay)
   const startedAt = performance.now()
   const passed = (): number => performance.now() - startedAt
@@ -110,7 +110,9 @@ async function strikeAll(relay: Relay, options: ChaosOptions): Promise<Fault[]> 
     await reach(fault.atMs)
     const isHit = striker.strike(fault)
     if (isHit) struck.push(fault)
-    say?.(`${seconds(passed())} ${textOf(fault)}${isHit ? '' : ': not now, it is down or frozen'}`)
+    print?.(
+      `${seconds(passed())} ${textOf(fault)}${isHit ? '' : ': not now, it is down or frozen'}`,
+    )
   }
   await reach(durationMs)
   striker.wakeAll()

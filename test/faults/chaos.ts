@@ -22,21 +22,21 @@ if (!(minutes > 0 && rate > 0 && Number.isInteger(seed))) {
 
 // The installation hears of a Ctrl-C too and ends; what is frozen must be awake for that.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(130))
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-say(`${minutes} minutes at ${rate}/s, --seed ${seed}`)
+print(`${minutes} minutes at ${rate}/s, --seed ${seed}`)
 await using relay = await startRelay()
 const { accounts, struck, duplicatesMax } = await runChaos(relay, {
   seed,
   durationMs: minutes * 60_000,
   perSecond: rate,
   gapMs: GAP_MS,
-  say,
+  print,
 })
-say(`${struck.length} faults, --seed ${seed}; duplicates at most ${duplicatesMax} by them`)
+print(`${struck.length} faults, --seed ${seed}; duplicates at most ${duplicatesMax} by them`)
 for (const [name, account] of Object.entries(accounts)) printAccount(name, account)
 const lost = Object.values(accounts).reduce((sum, account) => sum + account.lost, 0)
 if (lost > 0) {
-  say(`LOST ${lost} accepted events`)
+  print(`LOST ${lost} accepted events`)
   process.exitCode = 1
 }

@@ -11,7 +11,7 @@ import { ensureDeliveryStream } from '../../core/jetstream/delivery-stream.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { openNats } from '../../core/nats.ts'
 import { keepServer } from '../../standalone/keep-server.ts'
-import { works } from '../../standalone/nats-works.ts'
+import { works } from '../../standalone/nats-health.ts'
 import { isAlive, waitFor } from '../../standalone/os-process.ts'
 import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
 
@@ -117,7 +117,7 @@ test('keepServer() ends a server that does not work any more, and starts it agai
       return server
     },
     works: async ({ pid }) => pid !== pids[0],
-    say: () => {},
+    print: () => {},
     stop: new AbortController().signal,
   })
   expect(await waitFor(() => pids.length === 2, 20_000)).toBe(true)

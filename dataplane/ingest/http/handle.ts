@@ -17,9 +17,9 @@ import {
 } from '../../../core/verify/request/signed-request.ts'
 import { acceptEvent, keepRejected, type AcceptDeps, type Received } from '../accept/accept.ts'
 import type { IngestRequest } from '../accept/event.ts'
+import type { RejectionCounts } from '../accept/rejection-counts.ts'
 import type { Rejections } from '../accept/rejections.ts'
 import type { IngestSource, Sources } from '../accept/sources.ts'
-import type { UnstoredRejections } from '../accept/unstored-rejections.ts'
 import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
 import type { Handshakes } from './handshakes.ts'
@@ -35,7 +35,7 @@ export interface HandleDeps extends AcceptDeps {
   sources: Sources
   limits: IngestLimits
   rejections: Rejections
-  unstored: UnstoredRejections
+  unstored: RejectionCounts
   bodies: BodyReader
   keys: KeyStore
   handshakes: Handshakes

@@ -19,7 +19,7 @@ interface Count {
  * Rejected requests that were not stored, gathered here and written now and then: whoever floods a source must not
  * cause a write per request. (decisions: Ingest, Rejected events)
  */
-export class UnstoredRejections {
+export class RejectionCounts {
   readonly #db: Db
   readonly #clock: Clock
   #counts = new Map<string, Count>()
