@@ -26,7 +26,7 @@ import { startWorld, type World, type WorldOptions } from './world.ts'
 export type Resource = Answer['body']
 
 /** The answer of ingest to a sender. */
-export interface Heard {
+export interface IngestReply {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
@@ -96,7 +96,7 @@ export interface Relay extends World {
   openWorker(name: string): Promise<WorkerProcess>
   /** Lets it finish what it has in hand, as a shutdown does. */
   stopWorker(): Promise<void>
-  send(source: Resource, sent?: Sent): Promise<Heard>
+  send(source: Resource, sent?: Sent): Promise<IngestReply>
   /** Sends, expects the 200 of a stored event and returns the event's id. */
   accept(source: Resource, sent?: Sent): Promise<string>
   acceptMany(source: Resource, count: number): Promise<string[]>
@@ -191,7 +191,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     endpoints.add(endpoint)
     return endpoint
   })
-  const send = async (source: Resource, sent: Sent = {}): Promise<Heard> =>
+  const send = async (source: Resource, sent: Sent = {}): Promise<IngestReply> =>
     await sendTo(agent, `${(sent.to ?? ingest).url}/${source.maskId}`, sent)
   const accept: Relay['accept'] = async (source, sent) => {
     const heard = await send(source, sent)
@@ -324,7 +324,7 @@ async function openWorkerOn(
   }
 }
 
-async function sendTo(agent: Agent, address: string, sent: Sent): Promise<Heard> {
+async function sendTo(agent: Agent, address: string, sent: Sent): Promise<IngestReply> {
   const { method = 'POST', path = '', headers = {}, body = '' } = sent
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const response = await request(`${address}${path}`, {

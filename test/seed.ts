@@ -198,13 +198,13 @@ export async function seedAttempt(
 }
 
 /** A resource of each kind, made through the API, in a project of a tenant. */
-export interface Furniture {
+export interface SeededRoute {
   sourceId: string
   destinationId: string
   connectionId: string
 }
 
-export async function furnish(world: World, name: string, key = world.key): Promise<Furniture> {
+export async function seedRoute(world: World, name: string, key = world.key): Promise<SeededRoute> {
   const make = async (path: string, body: unknown): Promise<string> => {
     const answer = await world.api('POST', path, body, { key })
     if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)

@@ -9,7 +9,7 @@ import { readCommand } from '../../api/admin/commands.ts'
 import { encodeId } from '../../core/ids.ts'
 import { unseal } from '../../core/secrets/sealed.ts'
 import { runAdmin, type Ran } from '../program.ts'
-import { furnish, seedEvent } from '../seed.ts'
+import { seedRoute, seedEvent } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -94,7 +94,7 @@ test('keys create prints a key that works; rescope and revoke act on the next re
 })
 
 test('sources set-rate-limit changes what the API shows read-only', async () => {
-  const { sourceId } = await furnish(world, 'limited')
+  const { sourceId } = await seedRoute(world, 'limited')
   await json('sources', 'set-rate-limit', sourceId, '25')
   expect((await world.api('GET', `/v1/sources/${sourceId}`)).body.rateLimit).toBe(25)
 })
@@ -164,14 +164,14 @@ test('the database of a standalone installation is found through DATA_DIR; help 
 })
 
 test('retention run purges now and prints what it did', async () => {
-  const furniture = await furnish(world, 'retention')
+  const seeded = await seedRoute(world, 'retention')
   const hour = 3_600_000
   const old = await seedEvent(world, {
-    ...furniture,
+    ...seeded,
     atMs: world.clock.now() - 90 * 24 * hour - hour,
   })
   const young = await seedEvent(world, {
-    ...furniture,
+    ...seeded,
     atMs: world.clock.now() - 90 * 24 * hour + hour,
   })
   const report = await json('retention', 'run')
@@ -181,7 +181,7 @@ test('retention run purges now and prints what it did', async () => {
 })
 
 test('secrets rotate-encryption-key seals every secret under the first key, and only once', async () => {
-  const { destinationId } = await furnish(world, 'sealed')
+  const { destinationId } = await seedRoute(world, 'sealed')
   const source = await world.api('POST', '/v1/sources', {
     name: 'sealed with a secret',
     verifier: { preset: 'github', secret: 'old friend' },

@@ -7,7 +7,7 @@ import { foldUsage } from '../../core/db/billing/usage.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { followPlans, keepBilling } from '../../dataplane/housekeeper/billing.ts'
 import type { Answer } from '../call-api.ts'
-import { furnish, seedEvent, uuid } from '../seed.ts'
+import { seedRoute, seedEvent, uuid } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 const DAY_MS = 86_400_000
@@ -302,7 +302,7 @@ test('billing mutations need an explicit Read and write grant, reads Read', asyn
 
 test('a replay is billed, and refused at the quota of a hard-capped plan with limit, current and resetAt', async () => {
   const { key, projectId, organisationId, get } = await customerOn('hobby')
-  const { sourceId } = await furnish(world, 'replayed', key)
+  const { sourceId } = await seedRoute(world, 'replayed', key)
   const eventId = await seedEvent(world, { sourceId, projectId, organisationId })
   await negotiate(organisationId, { deliveryQuota: 2 })
   const replay = async (): Promise<Answer> =>

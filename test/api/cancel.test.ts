@@ -9,7 +9,7 @@ import { deliverySubject } from '../../core/jetstream/stream-subjects.ts'
 import { LEASE_MS } from '../../core/limits.ts'
 import { hangs, says, type Endpoint, type Respond } from '../endpoint.ts'
 import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
-import { furnish, seedDelivery, seedEvent, uuid } from '../seed.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid } from '../seed.ts'
 import { startWorld } from '../world.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
@@ -298,7 +298,7 @@ test('a cancelled delivery can be retried, at once', async () => {
 
 test('only what waits can be cancelled, each cancellation is audited once', async () => {
   await using world = await startWorld()
-  const shop = await furnish(world, 'shop')
+  const shop = await seedRoute(world, 'shop')
   const eventId = await seedEvent(world, shop)
   const now = world.clock.now()
   const states: [status: string, seed: object, expected: number][] = [

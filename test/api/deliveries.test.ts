@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { furnish, seedAttempt, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedAttempt, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
-let shop: Furniture
+let shop: SeededRoute
 let eventId: string
 const ids: Record<string, string> = {}
 
 beforeAll(async () => {
   world = await startWorld()
-  shop = await furnish(world, 'shop')
+  shop = await seedRoute(world, 'shop')
   eventId = await seedEvent(world, shop)
   const now = world.clock.now()
   const soon = (n: number): Date => new Date(now + n * 1000)
   const seeds: Record<
     string,
-    Omit<Parameters<typeof seedDelivery>[1], keyof Furniture | 'eventId'>
+    Omit<Parameters<typeof seedDelivery>[1], keyof SeededRoute | 'eventId'>
   > = {
     succeeded: { status: 'succeeded', lastResponseStatus: 204 },
     fresh: { status: 'pending', leaseUntil: soon(15) },
@@ -56,7 +56,7 @@ async function names(query: string, key?: string): Promise<string[]> {
 
 test('the list filters by each member and by several', async () => {
   const all = Object.keys(ids).toReversed()
-  const other = await furnish(world, 'other')
+  const other = await seedRoute(world, 'other')
   const expected: Record<string, string[]> = {
     '': all,
     'sortDir=asc': Object.keys(ids),
@@ -235,7 +235,7 @@ test('retry tells the workers', async () => {
 })
 
 test('retry is refused when there is nothing left to send to, or nothing to send', async () => {
-  const gone = await furnish(world, 'gone')
+  const gone = await seedRoute(world, 'gone')
   const orphan = await seedDelivery(world, { ...gone, eventId, status: 'failed' })
   await world.api('DELETE', `/v1/connections/${gone.connectionId}`)
   const refused = await world.api('POST', `/v1/deliveries/${orphan}/retry`)

@@ -8,7 +8,7 @@ import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-stra
 import { listEvents, type EventFilter, type EventSummary } from '../../core/db/events/events.ts'
 import { cut } from '../../core/db/lists/strands.ts'
 import { NO_FILTER } from '../no-filter.ts'
-import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 const DAY_MS = 86_400_000
@@ -18,8 +18,8 @@ const READ_ROWS = 3
 
 let world: World
 let other: Tenant
-let shops: Furniture[]
-let foreign: Furniture
+let shops: SeededRoute[]
+let foreign: SeededRoute
 let deliveries: Seeded[]
 let events: { id: string; sourceId: string; status: string }[]
 
@@ -58,8 +58,8 @@ const AGES_DAYS = [95, 89, 40, 30, 12, 8, 3, 1.5, 0.2, 0.01]
 beforeAll(async () => {
   world = await startWorld()
   other = await world.createTenant()
-  shops = [await furnish(world, 'one'), await furnish(world, 'two')]
-  foreign = await furnish(world, 'foreign', other.key)
+  shops = [await seedRoute(world, 'one'), await seedRoute(world, 'two')]
+  foreign = await seedRoute(world, 'foreign', other.key)
   deliveries = []
   events = []
   for (const [age, days] of AGES_DAYS.entries()) {
@@ -102,7 +102,7 @@ async function seedOne(
 }
 
 /** Made now and dispatched: no other table knows of it. */
-async function seedFresh(shop: Furniture): Promise<void> {
+async function seedFresh(shop: SeededRoute): Promise<void> {
   const eventId = await seedEvent(world, shop)
   events.push({
     id: uuid('evt', eventId),
@@ -115,7 +115,7 @@ async function seedFresh(shop: Furniture): Promise<void> {
 }
 
 function noteDelivery(
-  shop: Furniture,
+  shop: SeededRoute,
   { id, eventId }: { id: string; eventId: string },
   of: {
     status: string

@@ -10,7 +10,7 @@ import {
 } from '../../core/db/deliveries/act/doomed-routes.ts'
 import { cancelDoomed } from '../../dataplane/housekeeper/doomed-routes.ts'
 import { eventually } from '../relay.ts'
-import { furnish, seedDelivery, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -22,7 +22,7 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 const now = (): Date => new Date(world.clock.now())
 
 /** Parked deliveries, of two connections in turn. */
-async function park(at: Furniture, other: Furniture, count: number): Promise<void> {
+async function park(at: SeededRoute, other: SeededRoute, count: number): Promise<void> {
   const [first, second] = [uuid('con', at.connectionId), uuid('con', other.connectionId)]
   await sql`
     with parked as (
@@ -39,7 +39,7 @@ async function park(at: Furniture, other: Furniture, count: number): Promise<voi
 }
 
 /** Deliveries of a connection by status, and how many wait. */
-async function standing(of: Furniture): Promise<Record<string, number>> {
+async function standing(of: SeededRoute): Promise<Record<string, number>> {
   const connectionId = uuid('con', of.connectionId)
   const { rows } = await sql<{ status: string; count: number }>`
     select status, count(*)::int as count from delivery where connection_id = ${connectionId}::uuid group by 1
@@ -60,8 +60,8 @@ async function doomedIds(): Promise<string[]> {
 }
 
 test('deliveries that wait for a deleted connection are cancelled step by step, and no others', async () => {
-  const gone = await furnish(world, 'gone')
-  const stays = await furnish(world, 'stays')
+  const gone = await seedRoute(world, 'gone')
+  const stays = await seedRoute(world, 'stays')
   await park(gone, stays, 5_000)
   const inHand = { ...gone, eventId: null, status: 'in_flight', nextAt: now(), claimedBy: 'worker' }
   await seedDelivery(world, inHand)
@@ -83,7 +83,7 @@ test('deliveries that wait for a deleted connection are cancelled step by step, 
 })
 
 test('the housekeeper goes on with what a deletion left, and finds a minute later what a worker has put to wait since', async () => {
-  const gone = await furnish(world, 'left')
+  const gone = await seedRoute(world, 'left')
   await park(gone, gone, 2_500)
   const id = uuid('dst', gone.destinationId)
   await world.db.transaction().execute((tx) => doomRoutes(tx, [doomedDestination(id)], now()))
@@ -105,7 +105,7 @@ test('the housekeeper goes on with what a deletion left, and finds a minute late
 })
 
 test('a route of which much waits is deleted by one request, and what waited is cancelled', async () => {
-  const { sourceId, ...route } = await furnish(world, 'deleted')
+  const { sourceId, ...route } = await seedRoute(world, 'deleted')
   await park({ sourceId, ...route }, { sourceId, ...route }, 6_000)
   const deleted = await world.api('DELETE', `/v1/sources/${sourceId}?cascade=true`)
   expect(deleted.status).toBe(204)

@@ -12,15 +12,15 @@ import { newId } from '../../core/ids.ts'
 import { eventsStoredSubject } from '../../core/notices/notice-subjects.ts'
 import { listen, type Listener } from '../event-stream.ts'
 import { eventually, SOON_MS, startRelay } from '../relay.ts'
-import { furnish, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
-let shop: Furniture
+let shop: SeededRoute
 let second: Api
 beforeAll(async () => {
   world = await startWorld()
-  shop = await furnish(world, 'shop')
+  shop = await seedRoute(world, 'shop')
   second = await openApi()
 })
 afterAll(async () => {
@@ -239,7 +239,7 @@ test('rows from before the column belong to no stream and stay in lists', async 
   expect((await world.api('GET', `/v1/events/${old}`)).status).toBe(200)
 })
 
-test.for<[query: (own: Furniture) => string, expected: string[]]>([
+test.for<[query: (own: SeededRoute) => string, expected: string[]]>([
   [({ sourceId }) => `?sourceId=${sourceId}`, ['a', 'ab', 'none', 'bad']],
   [() => '?status=rejected', ['bad']],
   [() => '?eventType=filter.a', ['a']],
@@ -247,7 +247,7 @@ test.for<[query: (own: Furniture) => string, expected: string[]]>([
   [({ sourceId }) => `?eventType=*&sourceId=${sourceId}`, ['a', 'ab', 'none', 'bad']],
   [({ sourceId }) => `?eventType=filter.*&status=received&sourceId=${sourceId}`, ['a', 'ab']],
 ])('filters choose what is shown, live and resumed: %o', async ([queryOf, expected], { task }) => {
-  const own = await furnish(world, `filters ${task.id}`)
+  const own = await seedRoute(world, `filters ${task.id}`)
   const query = queryOf(own)
   using live = await listen(world.apiUrl, { key: world.key, query })
   const { id: start } = await live.heard('ready')

@@ -2,14 +2,14 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newId } from '../../core/ids.ts'
-import { furnish, seedAttempt, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedAttempt, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
-let shop: Furniture
+let shop: SeededRoute
 beforeAll(async () => {
   world = await startWorld()
-  shop = await furnish(world, 'shop')
+  shop = await seedRoute(world, 'shop')
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
@@ -76,7 +76,7 @@ test('a binary body is a lossy text and its exact bytes', async () => {
 
 test('the list filters by source, status and time, and has no bodies', async () => {
   await using own = await startWorld()
-  const [a, b] = [await furnish(own, 'a'), await furnish(own, 'b')]
+  const [a, b] = [await seedRoute(own, 'a'), await seedRoute(own, 'b')]
   const start = own.clock.now()
   const at = (n: number): number => start + n * 1000
   const first = await seedEvent(own, { ...a, atMs: at(0) })
@@ -119,9 +119,9 @@ test('has-any is false in a project that never had an event', async () => {
 
 test('pages meet every event once while others come in, in both directions', async () => {
   await using own = await startWorld()
-  const furniture = await furnish(own, 'pages')
+  const seeded = await seedRoute(own, 'pages')
   const ids: string[] = []
-  for (let n = 0; n < 25; n++) ids.push(await seedEvent(own, furniture))
+  for (let n = 0; n < 25; n++) ids.push(await seedEvent(own, seeded))
   for (const sortDir of ['desc', 'asc']) {
     const seen: string[] = []
     let cursor: string | null = null
@@ -132,7 +132,7 @@ test('pages meet every event once while others come in, in both directions', asy
       )
       seen.push(...idsOf(page))
       cursor = page.nextCursor
-      if (seen.length < 30) ids.push(await seedEvent(own, furniture))
+      if (seen.length < 30) ids.push(await seedEvent(own, seeded))
     } while (cursor !== null)
     const wanted = sortDir === 'asc' ? ids.slice(0, seen.length) : ids.slice(0, 25).toReversed()
     expect(seen, sortDir).toEqual(wanted)
@@ -142,8 +142,8 @@ test('pages meet every event once while others come in, in both directions', asy
 
 test('an ascending page stops before what an open transaction may still bring', async () => {
   await using own = await startWorld()
-  const furniture = await furnish(own, 'horizon')
-  const before = await seedEvent(own, furniture)
+  const seeded = await seedRoute(own, 'horizon')
+  const before = await seedEvent(own, seeded)
   const client = new pg.Client({ connectionString: own.databaseUrl })
   await client.connect()
   await client.query('begin')
@@ -151,14 +151,14 @@ test('an ascending page stops before what an open transaction may still bring', 
   await client.query('lock table event in row exclusive mode')
   await client.query('select pg_current_xact_id()')
   own.clock.advance(2)
-  const after = await seedEvent(own, furniture)
+  const after = await seedEvent(own, seeded)
   own.clock.advance(2)
   const open = await get('/v1/events?sortDir=asc', own)
   expect(idsOf(open)).toEqual([before])
   expect(open.nextCursor).not.toBeNull()
   await client.query('rollback')
   await client.end()
-  const middle = await seedEvent(own, { ...furniture, id: late })
+  const middle = await seedEvent(own, { ...seeded, id: late })
   const rest = await get(`/v1/events?sortDir=asc&cursor=${open.nextCursor}`, own)
   expect(idsOf(rest)).toEqual([middle, after])
   expect(rest.nextCursor).toBeNull()
@@ -166,12 +166,12 @@ test('an ascending page stops before what an open transaction may still bring', 
 
 test('a transaction that stores no events holds no ascending page back', async () => {
   await using own = await startWorld()
-  const furniture = await furnish(own, 'unheld')
+  const seeded = await seedRoute(own, 'unheld')
   const client = new pg.Client({ connectionString: own.databaseUrl })
   await client.connect()
   await client.query('begin')
   await client.query('create temporary table held as select 1')
-  const ids = [await seedEvent(own, furniture), await seedEvent(own, furniture)]
+  const ids = [await seedEvent(own, seeded), await seedEvent(own, seeded)]
   expect(idsOf(await get('/v1/events?sortDir=asc', own))).toEqual(ids)
   expect(idsOf(await get('/v1/events?sortDir=asc&search=order', own))).toEqual(ids)
   await client.end()
@@ -179,11 +179,11 @@ test('a transaction that stores no events holds no ascending page back', async (
 
 test('search finds id, type, idempotency key and body text, ignoring case', async () => {
   await using own = await startWorld()
-  const furniture = await furnish(own, 'search')
-  const typed = await seedEvent(own, { ...furniture, eventType: 'Invoice.Paid', raw: '{}' })
-  const keyed = await seedEvent(own, { ...furniture, idempotencyKey: 'abc-123', raw: '{}' })
-  const worded = await seedEvent(own, { ...furniture, raw: '{"note":"Grüße 100%_sure"}' })
-  const binary = await seedEvent(own, { ...furniture, raw: Buffer.from([0xff, 0x4e, 0x45, 0x45]) })
+  const seeded = await seedRoute(own, 'search')
+  const typed = await seedEvent(own, { ...seeded, eventType: 'Invoice.Paid', raw: '{}' })
+  const keyed = await seedEvent(own, { ...seeded, idempotencyKey: 'abc-123', raw: '{}' })
+  const worded = await seedEvent(own, { ...seeded, raw: '{"note":"Grüße 100%_sure"}' })
+  const binary = await seedEvent(own, { ...seeded, raw: Buffer.from([0xff, 0x4e, 0x45, 0x45]) })
   const found: Record<string, string[]> = {
     'invoice.paid': [typed],
     'ABC-123': [keyed],
@@ -212,7 +212,7 @@ test('search finds id, type, idempotency key and body text, ignoring case', asyn
 })
 
 test('the timeline tells phases, connections, deliveries with attempts, and a verdict', async () => {
-  const other = await furnish(world, 'other')
+  const other = await seedRoute(world, 'other')
   const eventId = await seedEvent(world, {
     ...shop,
     outcomes: [{ connectionId: other.connectionId, outcome: 'filtered', failedPart: 'body' }],
@@ -284,7 +284,7 @@ test('a rejected event has no matching and says why', async () => {
 
 test('replay makes due deliveries through what is active and matches now, and counts them', async () => {
   await using own = await startWorld()
-  const one = await furnish(own, 'one')
+  const one = await seedRoute(own, 'one')
   const connect = async (name: string, members: object): Promise<string> => {
     const body = { name, sourceId: one.sourceId, destinationId: one.destinationId, ...members }
     return (await own.api('POST', '/v1/connections', body)).body.id
@@ -334,8 +334,8 @@ test('replay refuses what was rejected, what is a duplicate and what is past ret
 
 test('replay is refused at the quota of a hard-capped plan, exactly, and counted below it', async () => {
   await using own = await startWorld({ plan: 'hobby' })
-  const furniture = await furnish(own, 'capped')
-  const eventId = await seedEvent(own, furniture)
+  const seeded = await seedRoute(own, 'capped')
+  const eventId = await seedEvent(own, seeded)
   await own.pool.query(`insert into usage values ($1, date_trunc('month', now(), 'UTC'), 9998)`, [
     uuid('org', own.organisationId),
   ])

@@ -15,7 +15,7 @@ import {
 } from '../../core/limits.ts'
 import { digestOf } from '../../core/secrets/derived.ts'
 import type { Answer } from '../call-api.ts'
-import { furnish, uuid } from '../seed.ts'
+import { seedRoute, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -137,7 +137,7 @@ test('the order of a list is part of a body', async () => {
 })
 
 test('no body is the same as an empty one', async () => {
-  const { destinationId } = await furnish(world, 'emptied')
+  const { destinationId } = await seedRoute(world, 'emptied')
   const path = `/v1/destinations/${destinationId}/rotate-signing-secret`
   const first = await post(path, undefined, 'empty')
   expect(first.status).toBe(200)
@@ -186,7 +186,7 @@ test('requests that wait for one that is refused run by themselves', async () =>
 
 test('a refusal is not kept: the same request passes when nothing stands in its way', async () => {
   const path = `/v1/connections`
-  const ids = await furnish(world, 'refused')
+  const ids = await seedRoute(world, 'refused')
   const body = { name: 'refused', sourceId: ids.sourceId, destinationId: ids.destinationId }
   expect((await post(path, body, 'refusal')).status).toBe(409)
   await world.api('DELETE', `/v1/connections/${ids.connectionId}`)
@@ -240,7 +240,7 @@ test('an answer that is too large to be kept is given once, and its request is d
 })
 
 test('429 and 5xx are not kept', async () => {
-  const { sourceId } = await furnish(world, 'limited')
+  const { sourceId } = await seedRoute(world, 'limited')
   const path = `/v1/sources/${sourceId}/test-signature`
   const body = { headers: {}, body: '' }
   const flood = await Promise.all(
@@ -309,7 +309,7 @@ test('if two processes get the same key at once, one request acts and the others
 })
 
 test('a second request waits 10 s for the first, without a connection, then is 409 CONFLICT', async () => {
-  const { sourceId } = await furnish(world, 'slow')
+  const { sourceId } = await seedRoute(world, 'slow')
   const path = `/v1/sources/${sourceId}/toggle`
   const holder = await world.pool.connect()
   await holder.query('begin')

@@ -3,21 +3,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Route } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { encodeId, newId, type Prefix } from '../../core/ids.ts'
-import { furnish, seedDelivery, seedEvent, type Furniture } from '../seed.ts'
+import { seedRoute, seedDelivery, seedEvent, type SeededRoute } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 let world: World
-let own: Furniture & { eventId: string; deliveryId: string; operationId: string }
+let own: SeededRoute & { eventId: string; deliveryId: string; operationId: string }
 let foreign: typeof own & Tenant
 
 beforeAll(async () => {
   world = await startWorld()
-  own = { ...(await furnish(world, 'own')), eventId: '', deliveryId: '', operationId: '' }
+  own = { ...(await seedRoute(world, 'own')), eventId: '', deliveryId: '', operationId: '' }
   own.eventId = await seedEvent(world, own)
   own.deliveryId = await seedDelivery(world, own)
   own.operationId = await makeOperation(world.key)
   const tenant = await world.createTenant()
-  const theirs = await furnish(world, 'foreign', tenant.key)
+  const theirs = await seedRoute(world, 'foreign', tenant.key)
   const eventId = await seedEvent(world, { ...theirs, ...tenant })
   const deliveryId = await seedDelivery(world, { ...theirs, ...tenant, eventId })
   const operationId = await makeOperation(tenant.key)

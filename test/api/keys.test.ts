@@ -9,7 +9,7 @@ import { revokeApiKey } from '../../core/db/configuration/api-keys.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { makeApiKey } from '../../core/keys/api-key.ts'
 import type { Need, Permissions } from '../../core/keys/permissions.ts'
-import { furnish, uuid } from '../seed.ts'
+import { seedRoute, uuid } from '../seed.ts'
 import { EVERYTHING, startWorld, type World } from '../world.ts'
 
 let world: World
@@ -114,7 +114,7 @@ test('a key for all projects reaches any id, and lists in the default or the nam
 
 test('a key of one project sees that project only and cannot make others', async () => {
   const other = (await world.api('POST', '/v1/projects', { name: 'bound' })).body.id
-  const near = await furnish(world, 'near')
+  const near = await seedRoute(world, 'near')
   const { key } = await world.createKey(EVERYTHING, { projectId: other })
   const made = await world.api('POST', '/v1/sources', { name: 'mine' }, { key })
   expect(made.body.projectId).toBe(other)

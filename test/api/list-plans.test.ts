@@ -14,7 +14,7 @@ import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import type { Tables } from '../../core/db/tables.ts'
 import { firstIdAt, newId } from '../../core/ids.ts'
 import { NO_FILTER } from '../no-filter.ts'
-import { furnish, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 /** Stored since the server last looked at its tables: it knows nothing of them. */
@@ -30,14 +30,14 @@ const READ_MAX = 2 * READ_ROWS
 
 let world: World
 let lists: Pool
-let common: Furniture
-let rare: Furniture
+let common: SeededRoute
+let rare: SeededRoute
 
 beforeAll(async () => {
   world = await startWorld()
   lists = openPool({ url: world.databaseUrl, max: 1, log: world.deps.log, planning: 'lists' })
-  common = await furnish(world, 'common')
-  rare = await furnish(world, 'rare')
+  common = await seedRoute(world, 'common')
+  rare = await seedRoute(world, 'rare')
   const idOf = (parent: 'source' | 'destination' | 'connection', prefix: 'src' | 'dst' | 'con') =>
     sql`case when n % ${sql.lit(RARE)} = 0 then ${uuid(prefix, rare[`${parent}Id`])}::uuid
       else ${uuid(prefix, common[`${parent}Id`])}::uuid end`
@@ -132,7 +132,7 @@ async function explainKept(
   }
 }
 
-function parentsOf({ sourceId, destinationId, connectionId }: Furniture) {
+function parentsOf({ sourceId, destinationId, connectionId }: SeededRoute) {
   return {
     sourceId: uuid('src', sourceId),
     destinationId: uuid('dst', destinationId),

@@ -10,17 +10,17 @@ import { deleteFinished, runOperations } from '../../dataplane/housekeeper/opera
 import type { Answer } from '../call-api.ts'
 import { hangs, says } from '../endpoint.ts'
 import { eventually, SOON_MS, startRelay, type Resource } from '../relay.ts'
-import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 const REFUSED = { code: 'INSUFFICIENT_API_KEY_PERMISSIONS', status: 403 }
 
 /** Nothing but the API: whoever wants chunks runs them with `work`. */
 let world: World
-let shop: Furniture
+let shop: SeededRoute
 beforeAll(async () => {
   world = await startWorld()
-  shop = await furnish(world, 'shop')
+  shop = await seedRoute(world, 'shop')
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
@@ -57,14 +57,14 @@ async function query(on: World, text: string, values: unknown[] = []): Promise<R
 }
 
 /** Events of one millisecond each, oldest first. */
-async function seedEvents(on: World, from: Furniture, count: number): Promise<string[]> {
+async function seedEvents(on: World, from: SeededRoute, count: number): Promise<string[]> {
   const now = on.clock.now() - count
   const ids: string[] = []
   for (let n = 0; n < count; n++) ids.push(await seedEvent(on, { ...from, atMs: now + n }))
   return ids
 }
 
-async function seedFailed(on: World, at: Furniture, count: number): Promise<string[]> {
+async function seedFailed(on: World, at: SeededRoute, count: number): Promise<string[]> {
   const eventId = await seedEvent(on, at)
   const ids: string[] = []
   for (let n = 0; n < count; n++) {
@@ -249,7 +249,7 @@ test('live deliveries of others keep going while an operation is stuck on a dead
 
 test('replays stop at the quota of a hard-capped plan: what meets it counts as failed', async () => {
   await using own = await startWorld({ plan: 'hobby' })
-  const from = await furnish(own, 'capped')
+  const from = await seedRoute(own, 'capped')
   await seedEvents(own, from, 40)
   await own.pool.query(
     `insert into usage (organisation_id, window_started_at, deliveries)
@@ -282,7 +282,7 @@ test('an attempted delivery leaves its operation, which counts only deliveries t
 
 test('a paced plan bounds what waits at once', async () => {
   await using own = await startWorld({ plan: 'hobby' })
-  const from = await furnish(own, 'paced')
+  const from = await seedRoute(own, 'paced')
   await seedEvents(own, from, 120)
   const { id } = await start(own, 'replay', { sourceId: from.sourceId })
   await work(own)
@@ -299,7 +299,7 @@ test('a paced plan bounds what waits at once', async () => {
 
 test('each delivery is retried by the rules of its own route, and counted by why not', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'rules')
+  const at = await seedRoute(own, 'rules')
   const eventId = await seedEvent(own, at)
   const soon = new Date(own.clock.now() + 3_600_000)
   const seeds: Record<string, object> = {
@@ -316,7 +316,7 @@ test('each delivery is retried by the rules of its own route, and counted by why
   }
   // Its first attempt is on its way: that is the attempt that was asked for.
   await seedDelivery(own, { ...at, eventId, status: 'pending', leaseUntil: soon })
-  const gone = await furnish(own, 'gone')
+  const gone = await seedRoute(own, 'gone')
   await seedDelivery(own, { ...gone, eventId, status: 'failed' })
   await own.api('DELETE', `/v1/connections/${gone.connectionId}`)
 
@@ -346,7 +346,7 @@ test('each delivery is retried by the rules of its own route, and counted by why
 
 test('events that may not be replayed count as failed', async () => {
   await using own = await startWorld()
-  const from = await furnish(own, 'rules')
+  const from = await seedRoute(own, 'rules')
   const now = own.clock.now()
   await seedEvent(own, from)
   await seedEvent(own, { ...from, status: 'unmatched' })
@@ -365,7 +365,7 @@ test('events that may not be replayed count as failed', async () => {
 
 test('only what waits is cancelled', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'rules')
+  const at = await seedRoute(own, 'rules')
   const eventId = await seedEvent(own, at)
   const soon = new Date(own.clock.now() + 3_600_000)
   await seedDelivery(own, { ...at, eventId, status: 'pending', nextAt: soon })
@@ -388,7 +388,7 @@ test('only what waits is cancelled', async () => {
 
 test('a delivery that another transaction holds is cancelled when it is let go, and counted once', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'held')
+  const at = await seedRoute(own, 'held')
   const eventId = await seedEvent(own, at)
   const nextAt = new Date(own.clock.now() + 3_600_000)
   const ids: string[] = []
@@ -412,7 +412,7 @@ test('a delivery that another transaction holds is cancelled when it is let go, 
 
 test('plan counts what the run comes to, for every filter', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'planned')
+  const at = await seedRoute(own, 'planned')
   const eventId = await seedEvent(own, { ...at, eventType: 'order.paid' })
   await seedEvent(own, { ...at, eventType: 'order.refunded', status: 'filtered' })
   const nextAt = new Date(own.clock.now() + 3_600_000)
@@ -449,7 +449,7 @@ test('plan counts what the run comes to, for every filter', async () => {
 
 test('an event that comes after the operation was created is not part of it', async () => {
   await using own = await startWorld()
-  const from = await furnish(own, 'later')
+  const from = await seedRoute(own, 'later')
   await seedEvents(own, from, 3)
   const { id, filter } = await start(own, 'replay', { to: '2999-01-01T00:00:00Z' })
   expect(Date.parse(filter.to)).toBeLessThanOrEqual(own.clock.now())
@@ -461,10 +461,10 @@ test('an event that comes after the operation was created is not part of it', as
 
 test('organisations take turns: a small operation does not wait for a large one', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'large')
+  const at = await seedRoute(own, 'large')
   await seedFailed(own, at, 900)
   const other = await own.createTenant()
-  const theirs = await furnish(own, 'small', other.key)
+  const theirs = await seedRoute(own, 'small', other.key)
   const eventId = await seedEvent(own, { ...theirs, ...other })
   await seedDelivery(own, { ...theirs, ...other, eventId, status: 'failed' })
   const large = await start(own, 'retry', { status: 'failed' })
@@ -480,7 +480,7 @@ test('organisations take turns: a small operation does not wait for a large one'
 
 test('a chunk that fails changes nothing, and the others go on', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'broken')
+  const at = await seedRoute(own, 'broken')
   await seedEvents(own, at, 2)
   const broken = await start(own, 'replay', { sourceId: at.sourceId })
   const sound = await start(own, 'retry', { status: 'failed' })
@@ -636,7 +636,7 @@ test.for<[string, Permissions, Permissions, boolean]>([
 
 test('operations of another organisation or project are not found, listed or fed', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'own')
+  const at = await seedRoute(own, 'own')
   await seedFailed(own, at, 2)
   const { id } = await start(own, 'retry', { status: 'failed' })
   const other = await own.createTenant()
@@ -662,7 +662,7 @@ test('operations of another organisation or project are not found, listed or fed
 
 test('a delivery that a worker has just taken from its lane is not sent twice', async () => {
   await using own = await startWorld()
-  const at = await furnish(own, 'taken')
+  const at = await seedRoute(own, 'taken')
   const eventId = await seedEvent(own, at)
   const lease = new Date(own.clock.now() + 15_000)
   await seedDelivery(own, { ...at, eventId, status: 'pending', nextAt: lease, claimedBy: 'worker' })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { furnish, seedDelivery, seedEvent, uuid } from '../seed.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -207,7 +207,7 @@ test('names are unique in a project and kind; a deleted resource frees its name'
 })
 
 test('toggles switch sources, destinations and connections and change nothing else', async () => {
-  const ids = await furnish(world, 'toggled')
+  const ids = await seedRoute(world, 'toggled')
   for (const path of [
     `/v1/sources/${ids.sourceId}`,
     `/v1/destinations/${ids.destinationId}`,
@@ -222,7 +222,7 @@ test('toggles switch sources, destinations and connections and change nothing el
 })
 
 test('deleting what connections use needs cascade, cancels what waits and keeps events readable', async () => {
-  const ids = await furnish(world, 'used')
+  const ids = await seedRoute(world, 'used')
   const eventId = await seedEvent(world, { sourceId: ids.sourceId })
   const waiting = await seedDelivery(world, {
     ...ids,
@@ -249,7 +249,7 @@ test('deleting what connections use needs cascade, cancels what waits and keeps 
 })
 
 test('a connection joins ends of its own project only', async () => {
-  const ids = await furnish(world, 'ends')
+  const ids = await seedRoute(world, 'ends')
   const other = await made('/v1/projects', { name: 'other' })
   const inOther = { headers: { 'x-project-id': other.id } }
   const foreign = await world.api('POST', '/v1/sources', { name: 'far' }, inOther)
@@ -350,7 +350,7 @@ test('GET /v1/verifier-presets tells what each preset still needs', async () => 
 })
 
 test('test-filter names the part that excludes an event or a sample', async () => {
-  const { sourceId } = await furnish(world, 'filtered')
+  const { sourceId } = await seedRoute(world, 'filtered')
   const eventId = await seedEvent(world, { sourceId, raw: '{"amount":12}' })
   const filter = { body: { amount: { $gt: 100 } } }
   const stored = await world.api('POST', '/v1/connections/test-filter', { filter, eventId })

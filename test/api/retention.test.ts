@@ -11,7 +11,7 @@ import { firstIdAt } from '../../core/ids.ts'
 import { cutoffId, lastDueMs } from '../../core/retention/keep.ts'
 import { runRetention } from '../../core/retention/run.ts'
 import { purgeNightly } from '../../dataplane/housekeeper/retention.ts'
-import { furnish, seedAttempt, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedAttempt, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 const DAY_MS = 86_400_000
@@ -29,7 +29,7 @@ const RETENTION_MS: Record<PlanOfTest, number> = {
 interface Owner {
   plan: PlanOfTest
   tenant: Tenant
-  furniture: Furniture
+  seeded: SeededRoute
   retentionMs: number
 }
 
@@ -53,7 +53,7 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 
 async function makeOwner(plan: PlanOfTest, retentionMs: number): Promise<Owner> {
   const tenant = await world.createTenant(plan)
-  return { plan, tenant, furniture: await furnish(world, 'shop', tenant.key), retentionMs }
+  return { plan, tenant, seeded: await seedRoute(world, 'shop', tenant.key), retentionMs }
 }
 
 function ownerOf(plan: PlanOfTest): Owner {
@@ -86,7 +86,7 @@ async function seed(owner: Owner, { status = 'succeeded', ...of }: Seed): Promis
   const eventClass = of.class ?? classOf(owner.retentionMs)
   const key = createHash('sha256').update(randomBytes(16)).digest()
   const id = await seedEvent(world, {
-    ...owner.furniture,
+    ...owner.seeded,
     class: eventClass,
     organisationId,
     projectId,
@@ -95,7 +95,7 @@ async function seed(owner: Owner, { status = 'succeeded', ...of }: Seed): Promis
   })
   await world.db
     .insertInto('dedupe_key')
-    .values({ source_id: uuid('src', owner.furniture.sourceId), key, event_id: uuid('evt', id) })
+    .values({ source_id: uuid('src', owner.seeded.sourceId), key, event_id: uuid('evt', id) })
     .execute()
   const ages = [of.ageMs, ...(of.replayAgeMs === undefined ? [] : [of.replayAgeMs])]
   const deliveryIds: string[] = []
@@ -104,7 +104,7 @@ async function seed(owner: Owner, { status = 'succeeded', ...of }: Seed): Promis
     const own = isLast ? status : 'failed'
     const isWaiting = own === 'pending' || own === 'throttled' || own === 'in_flight'
     const deliveryId = await seedDelivery(world, {
-      ...owner.furniture,
+      ...owner.seeded,
       class: eventClass,
       organisationId,
       projectId,
@@ -400,7 +400,7 @@ test('ingest is never blocked for more than a moment while a day cannot be locke
   let longestMs = 0
   while (!ended.signal.aborted) {
     const beganAt = performance.now()
-    await seedEvent(world, { ...owner.furniture, class: 3 })
+    await seedEvent(world, { ...owner.seeded, class: 3 })
     longestMs = Math.max(longestMs, performance.now() - beganAt)
   }
   expect((await running).daysLeft).not.toEqual([])

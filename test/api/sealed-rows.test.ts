@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { rotateEncryptionKey, bindSecrets } from '../../core/secrets/rotate.ts'
 import { seal, unseal } from '../../core/secrets/sealed.ts'
-import { furnish, uuid } from '../seed.ts'
+import { seedRoute, uuid } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 let world: World
@@ -45,7 +45,7 @@ test('secrets that are copied to the row of another destination do not open ther
 
 test('secrets of a version before open, and are bound to their rows in steps that can be repeated', async () => {
   await using own = await startWorld()
-  const { destinationId } = await furnish(own, 'before')
+  const { destinationId } = await seedRoute(own, 'before')
   const path = `/v1/destinations/${destinationId}/signing-secret`
   const before = (await own.api('GET', path)).body.secret
   const place = `destination.secrets/${uuid('org', own.organisationId)}/${uuid('dst', destinationId)}`

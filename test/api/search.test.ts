@@ -5,14 +5,14 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newId } from '../../core/ids.ts'
-import { furnish, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
-let shop: Furniture
+let shop: SeededRoute
 beforeAll(async () => {
   world = await startWorld()
-  shop = await furnish(world, 'shop')
+  shop = await seedRoute(world, 'shop')
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
@@ -194,20 +194,20 @@ test('an ascending search stops before what an open transaction may still bring'
 
 test('in more than a second can read an id and a key are found at once, and no answer takes over a second', async () => {
   await using own = await startWorld()
-  const furniture = await furnish(own, 'big')
+  const seeded = await seedRoute(own, 'big')
   const key = createHash('sha256').update('k').digest()
   const start = own.clock.now() - 3_600_000
   const oldest = await seedEvent(own, {
-    ...furniture,
+    ...seeded,
     idempotencyKey: key.toString('hex'),
     raw: '"bottom of the sea"',
     atMs: start - 1_000,
   })
   await own.db
     .insertInto('dedupe_key')
-    .values({ source_id: uuid('src', furniture.sourceId), key, event_id: uuid('evt', oldest) })
+    .values({ source_id: uuid('src', seeded.sourceId), key, event_id: uuid('evt', oldest) })
     .execute()
-  await fill(own, furniture, start)
+  await fill(own, seeded, start)
   const ask = async (term: string, filters = ''): Promise<List> => {
     const beganAt = performance.now()
     const answer = await own.api('GET', `/v1/events?search=${term}${filters}`)
@@ -234,7 +234,7 @@ test('in more than a second can read an id and a key are found at once, and no a
 const EVENTS = 40_000
 
 /** Events of 2 KiB, as many as no search reads in a second. */
-async function fill(own: World, furniture: Furniture, start: number): Promise<void> {
+async function fill(own: World, seeded: SeededRoute, start: number): Promise<void> {
   const first = newId(start)
   await sql`
     insert into event (class, id, organisation_id, project_id, source_id, status, verified_with, method, path, query,
@@ -242,7 +242,7 @@ async function fill(own: World, furniture: Furniture, start: number): Promise<vo
     select 90, (lpad(to_hex(${start}::bigint + n / 100), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0')
         || ${first.replaceAll('-', '').slice(16)})::uuid,
       ${uuid('org', own.organisationId)}::uuid, ${uuid('prj', own.projectId)}::uuid,
-      ${uuid('src', furniture.sourceId)}::uuid, 'received', 'none', 'POST', '', '', '[]', 2000, false, '192.0.2.7',
+      ${uuid('src', seeded.sourceId)}::uuid, 'received', 'none', 'POST', '', '', '[]', 2000, false, '192.0.2.7',
       convert_to(repeat(md5(n::text), 62), 'UTF8'), 1, 1
     from generate_series(1, ${EVENTS}) as n`.execute(own.db)
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TooManyRequests } from '../../api/auth/rate-limit.ts'
 import { classOfEvent } from '../../core/db/events/events.ts'
 import { READS_WAITING_MAX } from '../../core/limits.ts'
-import { furnish, seedEvent, uuid } from '../seed.ts'
+import { seedRoute, seedEvent, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -57,7 +57,7 @@ test('an organisation whose long reads wait in a row is told to come again, and 
 })
 
 test('searches, plans and statistics are such reads', async () => {
-  const { sourceId } = await furnish(world, 'read')
+  const { sourceId } = await seedRoute(world, 'read')
   await seedEvent(world, { sourceId })
   const { reads } = world.deps
   const busy = Array.from({ length: 2 + READS_WAITING_MAX }, async () => {
@@ -79,7 +79,7 @@ test('searches, plans and statistics are such reads', async () => {
 })
 
 test("the list of an event's deliveries looks for the event inside the project alone", async () => {
-  const { sourceId } = await furnish(world, 'looked-for')
+  const { sourceId } = await seedRoute(world, 'looked-for')
   const id = uuid('evt', await seedEvent(world, { sourceId }))
   const other = await world.createTenant()
   expect(await classOfEvent(world.db, uuid('prj', world.projectId), id)).toBe(90)

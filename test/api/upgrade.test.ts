@@ -9,7 +9,7 @@ import { migrate } from '../../core/db/migrate.ts'
 import { MIGRATIONS } from '../../core/db/migrations/index.ts'
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
-import { furnish, seedDelivery } from '../seed.ts'
+import { seedRoute, seedDelivery } from '../seed.ts'
 import { startWorld } from '../world.ts'
 
 const DAY_MS = 86_400_000
@@ -28,7 +28,7 @@ async function without({ db }: { db: Db }): Promise<string[]> {
 test('an index made for the partitioned table alone comes to every partition, those made later included', async () => {
   await using world = await startWorld()
   expect(await without(world)).toEqual([])
-  const shop = await furnish(world, 'shop')
+  const shop = await seedRoute(world, 'shop')
   await seedDelivery(world, { ...shop, eventId: null })
   await sql`drop index delivery_source`.execute(world.db)
   await sql`create index delivery_source on only delivery (source_id, id)`.execute(world.db)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { firstIdAt } from '../../core/ids.ts'
 import { says } from '../endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
-import { furnish, seedDelivery, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../seed.ts'
 import type { Tenant } from '../world.ts'
 
 /** More than are counted when somebody asks. */
@@ -41,7 +41,7 @@ test('deliveries that no worker has begun are pending, until they are sent', asy
 
 test('pending and throttled are told apart, and what is in flight is neither', async () => {
   const tenant = await relay.createTenant()
-  const own = await furnish(relay, 'apart', tenant.key)
+  const own = await seedRoute(relay, 'apart', tenant.key)
   const nextAt = new Date(relay.clock.now() + 3_600_000)
   const hourAgoMs = relay.clock.now() - 3_600_000
   const seed = { ...own, ...tenant, eventId: null, nextAt }
@@ -59,7 +59,7 @@ test('pending and throttled are told apart, and what is in flight is neither', a
 
 test('a long backlog is counted by the housekeeper, whatever it had counted before', async () => {
   const tenant = await relay.createTenant()
-  const own = await furnish(relay, 'backlog', tenant.key)
+  const own = await seedRoute(relay, 'backlog', tenant.key)
   const projectId = uuid('prj', tenant.projectId)
   await seedBacklog(tenant, own)
   await expectBacklog(tenant)
@@ -82,7 +82,7 @@ async function expectBacklog(tenant: Tenant): Promise<void> {
   })
 }
 
-async function seedBacklog(tenant: Tenant, { destinationId }: Furniture): Promise<void> {
+async function seedBacklog(tenant: Tenant, { destinationId }: SeededRoute): Promise<void> {
   const prefix = firstIdAt(relay.clock.now()).slice(0, 18)
   await sql`
     insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, partition, status,

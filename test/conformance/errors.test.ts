@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 
 import type { Answer } from '../call-api.ts'
 import { says } from '../endpoint.ts'
-import type { Heard, Resource } from '../relay.ts'
+import type { IngestReply, Resource } from '../relay.ts'
 import { admin } from './admin.ts'
 import { changed, OTHER_SECRET, SIGNED, signed } from './signature.ts'
 import { accept, call, openTenant, send, type Tenant } from './tenant.ts'
@@ -208,7 +208,7 @@ const INGEST: [
   code: string,
   condition: string,
   data: unknown,
-  ask: () => Promise<Heard>,
+  ask: () => Promise<IngestReply>,
 ][] = [
   [
     400,
@@ -275,7 +275,7 @@ test.each(INGEST)('errors, ingest: %i %s: %s', async (...[status, code, , data, 
 })
 
 /** A limit that is set beside a running relay is noticed by it within a moment. */
-async function untilRefused(source: { maskId: string }): Promise<Heard> {
+async function untilRefused(source: { maskId: string }): Promise<IngestReply> {
   for (;;) {
     const heard = await send(source)
     if (heard.status === 429) return heard

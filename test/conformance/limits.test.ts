@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import type { PlanName } from '../../core/plans/plans.ts'
 import { inTurn, says } from '../endpoint.ts'
 import { mostInASecond, secondsBetween, timesOf } from '../pace.ts'
-import type { Heard, Resource } from '../relay.ts'
+import type { IngestReply, Resource } from '../relay.ts'
 import { admin } from './admin.ts'
 import { nowMs } from './clock.ts'
 import { accept, call, eventually, openEndpoint, openTenant, send, type Tenant } from './tenant.ts'
@@ -51,8 +51,8 @@ test(
   },
 )
 
-const statuses = (heard: Heard[]): Set<number> => new Set(heard.map(({ status }) => status))
-const burst = async (source: Resource, count: number): Promise<Heard[]> =>
+const statuses = (heard: IngestReply[]): Set<number> => new Set(heard.map(({ status }) => status))
+const burst = async (source: Resource, count: number): Promise<IngestReply[]> =>
   await Promise.all(Array.from({ length: count }, async () => await send(source)))
 
 test('limits, Source rateLimit: 0 = unlimited, the default', async () => {

@@ -4,7 +4,7 @@ import { RESOURCES, type Permissions } from '../../core/keys/permissions.ts'
 import type { PlanName } from '../../core/plans/plans.ts'
 import { callApi, type Answer, type CallOptions } from '../call-api.ts'
 import { startEndpoint, type Endpoint, type Respond } from '../endpoint.ts'
-import type { Heard, Resource } from '../relay.ts'
+import type { IngestReply, Resource } from '../relay.ts'
 import { admin } from './admin.ts'
 
 const { apiUrl, ingestUrl, endpointHost } = inject('installation')
@@ -127,7 +127,7 @@ export async function openEndpoint(respond?: Respond): Promise<Endpoint> {
 }
 
 /** Sends to the ingest address of a source, as a provider does. */
-export async function send(source: Resource, sent: Sent = {}): Promise<Heard> {
+export async function send(source: Resource, sent: Sent = {}): Promise<IngestReply> {
   const { method = 'POST', path = '', headers = {}, body = '' } = sent
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const answer = await fetch(`${ingestUrl}/${source.maskId}${path}`, {

@@ -7,7 +7,7 @@ import { readClaimed } from '../../core/db/deliveries/work/read-claimed.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { encodeId, newId, timeOfId } from '../../core/ids.ts'
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../core/limits.ts'
-import { furnish, seedDelivery, seedEvent, uuid, type Furniture } from '../seed.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 /** Seeded rows wait in this partition. */
@@ -36,15 +36,15 @@ let count = 0
 
 /** A destination with one waiting delivery for each body, oldest first; returns their ids. */
 async function waiting(bodies: readonly Buffer[], nextAt: Date | null) {
-  const furniture: Furniture = await furnish(world, `claims ${++count}`)
+  const seeded: SeededRoute = await seedRoute(world, `claims ${++count}`)
   const ids: string[] = []
   for (const [place, raw] of bodies.entries()) {
-    const eventId = await seedEvent(world, { ...furniture, raw })
+    const eventId = await seedEvent(world, { ...seeded, raw })
     const atMs = world.clock.now() + place
-    const seed = { ...furniture, eventId, status: 'pending', nextAt, atMs }
+    const seed = { ...seeded, eventId, status: 'pending', nextAt, atMs }
     ids.push(uuid('dlv', await seedDelivery(world, seed)))
   }
-  return { ids, destinationId: uuid('dst', furniture.destinationId) }
+  return { ids, destinationId: uuid('dst', seeded.destinationId) }
 }
 
 const claim = (limit: number) => {
@@ -146,16 +146,16 @@ test.for(['parked', 'due'])(
 )
 
 test('a claim brings along events of other days, whether these have a partition or not', async () => {
-  const furniture = await furnish(world, `claims ${++count}`)
-  const wait = async (eventId: string | null, fields: Partial<Furniture> = {}): Promise<void> => {
-    const seed = { ...furniture, ...fields, eventId, status: 'pending', nextAt: null }
+  const seeded = await seedRoute(world, `claims ${++count}`)
+  const wait = async (eventId: string | null, fields: Partial<SeededRoute> = {}): Promise<void> => {
+    const seed = { ...seeded, ...fields, eventId, status: 'pending', nextAt: null }
     await seedDelivery(world, seed)
   }
   for (const days of [0, 1, 40]) {
     const atMs = world.clock.now() - days * 86_400_000
-    await wait(await seedEvent(world, { ...furniture, raw: `${days}`, atMs }))
+    await wait(await seedEvent(world, { ...seeded, raw: `${days}`, atMs }))
   }
-  const from = { destinationId: uuid('dst', furniture.destinationId), hold }
+  const from = { destinationId: uuid('dst', seeded.destinationId), hold }
   const { deliveries, isAll } = await claimParked(pool, from, claim(512))
   expect(isAll).toBe(true)
   expect(deliveries.map(({ body, isOrphan }) => [body?.toString(), isOrphan])).toEqual([
@@ -167,13 +167,13 @@ test('a claim brings along events of other days, whether these have a partition 
 
 test('a claim says what has lost its event or its connection', async () => {
   const gone = newId(world.clock.now())
-  const furniture = await furnish(world, `claims ${++count}`)
-  const eventId = await seedEvent(world, { ...furniture, raw: '{}' })
-  const seed = { ...furniture, status: 'pending', nextAt: null }
+  const seeded = await seedRoute(world, `claims ${++count}`)
+  const eventId = await seedEvent(world, { ...seeded, raw: '{}' })
+  const seed = { ...seeded, status: 'pending', nextAt: null }
   await seedDelivery(world, { ...seed, eventId: encodeId('evt', gone) })
   await seedDelivery(world, { ...seed, eventId, connectionId: encodeId('con', gone) })
   await seedDelivery(world, { ...seed, eventId })
-  const from = { destinationId: uuid('dst', furniture.destinationId), hold }
+  const from = { destinationId: uuid('dst', seeded.destinationId), hold }
   const { deliveries } = await claimParked(pool, from, claim(512))
   expect(deliveries.map(({ isOrphan }) => isOrphan)).toEqual([true, true, false])
 })

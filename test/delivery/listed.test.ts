@@ -6,7 +6,7 @@ import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { hangs, says } from '../endpoint.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
-import { furnish, seedDelivery, uuid } from '../seed.ts'
+import { seedRoute, seedDelivery, uuid } from '../seed.ts'
 
 let relay: Relay
 beforeAll(async () => {
@@ -64,7 +64,7 @@ test('whoever puts a delivery to wait, or ends it, writes all that it is listed 
 }, 60_000)
 
 test('a first attempt that never came back waits with all that it is listed by, and expires with it', async () => {
-  const shop = await furnish(relay, 'swept')
+  const shop = await seedRoute(relay, 'swept')
   const atMs = relay.clock.now() - 60_000
   const seed = {
     ...shop,

@@ -17,7 +17,7 @@ import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
 import { says, type Arrival } from '../endpoint.ts'
 import { homeOf } from '../partitions.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
-import { furnish, seedDelivery, uuid } from '../seed.ts'
+import { seedRoute, seedDelivery, uuid } from '../seed.ts'
 import { startWorld } from '../world.ts'
 
 const DAY_MS = 86_400_000
@@ -98,7 +98,7 @@ test('deliveries queued for one partition do not keep lost deliveries of another
 
 test('the sweep finds every delivery lost on three days without a housekeeper', async () => {
   await using world = await startWorld()
-  const shop = await furnish(world, 'away')
+  const shop = await seedRoute(world, 'away')
   const nowMs = world.clock.now()
   const ids: string[] = []
   for (const days of [3.5, 2.5, 1.5, 0.01]) {

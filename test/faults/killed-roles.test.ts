@@ -9,7 +9,7 @@ import { PARTITIONS } from '../../core/limits.ts'
 import { hangs, says } from '../endpoint.ts'
 import { SURROUNDINGS } from '../program.ts'
 import { eventually, startRelay } from '../relay.ts'
-import { furnish, seedEvent, uuid } from '../seed.ts'
+import { seedRoute, seedEvent, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
@@ -83,7 +83,7 @@ test('deliveries in flight in a killed worker go out from another', async () => 
 
 test('a housekeeper that is killed in the middle of a chunk leaves nothing done twice or not at all', async () => {
   await using world = await startWorld()
-  const from = await furnish(world, 'killed')
+  const from = await seedRoute(world, 'killed')
   const ids: string[] = []
   for (let n = 0; n < 700; n++) {
     ids.push(await seedEvent(world, { ...from, atMs: world.clock.now() - 700 + n }))

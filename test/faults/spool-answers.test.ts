@@ -11,7 +11,7 @@ import {
   eventually,
   openIngestOn,
   startRelay,
-  type Heard,
+  type IngestReply,
   type IngestProcess,
   type Relay,
   type Resource,
@@ -45,12 +45,12 @@ beforeAll(async () => {
 })
 afterAll(async () => await stack.disposeAsync())
 
-async function send(source: Resource, key: string | number, body = ''): Promise<Heard> {
+async function send(source: Resource, key: string | number, body = ''): Promise<IngestReply> {
   const text = JSON.stringify({ key, body })
   return await relay.send(source, { to: ingest, headers: JSON_TYPE, body: text })
 }
 
-function idOf(heard: Heard): string {
+function idOf(heard: IngestReply): string {
   expect(heard).toMatchObject({ status: 200, body: { ok: true, eventId: expect.any(String) } })
   expect(heard.headers['postern-event-id']).toBe(heard.body.eventId)
   return heard.body.eventId
@@ -200,7 +200,7 @@ test('a full spool answers 503, and all that it took is stored', async () => {
   const { source } = await knownRoute()
   const large = 'x'.repeat(400 * 1024)
   const heard = await outage(async () => {
-    const all: Heard[] = []
+    const all: IngestReply[] = []
     for (let key = 0; key < 30; key++) all.push(await send(source, key, large))
     return all
   })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ConfigChange } from '../../core/notices/config-changes.ts'
 import { followConfig } from '../../dataplane/config-feed.ts'
-import { furnish, uuid } from '../seed.ts'
+import { seedRoute, uuid } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
 
 let world: World
@@ -21,8 +21,8 @@ test('a change without a notice is heard once, also beside a transaction that st
   await client.connect()
   await client.query('begin')
   await client.query('create temporary table held as select 1')
-  const first = uuid('src', (await furnish(world, 'first')).sourceId)
-  const second = uuid('src', (await furnish(world, 'second')).sourceId)
+  const first = uuid('src', (await seedRoute(world, 'first')).sourceId)
+  const second = uuid('src', (await seedRoute(world, 'second')).sourceId)
   const stop = new AbortController()
   const heard: ConfigChange[] = []
   const feed = await followConfig(

@@ -8,7 +8,7 @@ import {
   eventually,
   SOON_MS,
   startRelay,
-  type Heard,
+  type IngestReply,
   type IngestProcess,
   type Relay,
   type Resource,
@@ -51,7 +51,7 @@ test('two ingest processes hold one rateLimit together, within 10 % plus a reque
 })
 
 /** Sends the same webhook so many times at once, in turn to both processes. */
-async function sendAtOnce(source: Resource, count: number, body: string): Promise<Heard[]> {
+async function sendAtOnce(source: Resource, count: number, body: string): Promise<IngestReply[]> {
   return await Promise.all(
     Array.from({ length: count }, (_, n) =>
       relay.send(source, { body, headers: JSON_TYPE, to: n % 2 === 0 ? relay.ingest : second }),
