@@ -97,7 +97,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
     {
       clock,
       log,
-      lines: withoutRedaction(log),
+      requestLog: withoutRedaction(log),
       sources,
       store,
       publisher,

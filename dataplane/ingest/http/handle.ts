@@ -31,7 +31,7 @@ export interface HandleDeps extends AcceptDeps {
   clock: Clock
   log: Logger
   /** Gets a line for each request. */
-  lines: Logger
+  requestLog: Logger
   sources: Sources
   limits: IngestLimits
   rejections: Rejections
@@ -231,7 +231,7 @@ function closing(answer: Answer): Answer {
 }
 
 function report(deps: HandleDeps, { source, request, startedAt }: Passing, answer: Answer): void {
-  deps.lines.info(
+  deps.requestLog.info(
     {
       sourceId: encodeId('src', source.id),
       eventId: answer.headers['postern-event-id'],

@@ -21,7 +21,7 @@ export interface DeliverDeps extends AttemptDeps {
   pool: Pool
   log: Logger
   /** Gets a line for each attempt. */
-  lines: Logger
+  attemptLog: Logger
   results: Results
   inFlight: InFlight
   /** The name that claimed rows carry. */
@@ -92,7 +92,7 @@ async function record(
 ): Promise<void> {
   const { attempt } = result
   deps.count(attempt.outcome, attempt.durationMs)
-  deps.lines.info(
+  deps.attemptLog.info(
     {
       ...typeIds,
       destinationId: encodeId('dst', work.destinationId),

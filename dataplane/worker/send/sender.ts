@@ -41,14 +41,14 @@ export function openSender(deps: SenderDeps): Sender {
   const direct = directTransport(connections)
   const tokens = new AccessTokens({ send: direct, clock, isAllowed })
   const reach = openReach(direct)
-  const lines = withoutRedaction(log)
+  const attemptLog = withoutRedaction(log)
   const disable = async (destinationId: string): Promise<void> => {
     await disableDestination(db, destinationId, 'gone', clock.now())
     await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
   }
   const deliverDeps: DeliverDeps = {
     ...deps,
-    lines,
+    attemptLog,
     reach,
     tokens,
     workerName: deps.name,
@@ -61,7 +61,7 @@ export function openSender(deps: SenderDeps): Sender {
   }
   return {
     deliver: (work, to) => deliver(deliverDeps, work, to),
-    tester: startTester({ ...deps, lines, reach, tokens, names }),
+    tester: startTester({ ...deps, attemptLog, reach, tokens, names }),
     close: () => connections.close(),
   }
 }

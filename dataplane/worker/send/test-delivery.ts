@@ -22,7 +22,7 @@ export interface TesterDeps extends AttemptDeps, CompileDeps {
   names: Names
   log: Logger
   /** Gets a line for each attempt. */
-  lines: Logger
+  attemptLog: Logger
 }
 
 /**
@@ -79,7 +79,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
     destination,
   )
   const attempt = { ...made, outcome: outcomeOf(response) }
-  deps.lines.info(
+  deps.attemptLog.info(
     {
       deliveryId: typeIds.deliveryId,
       destinationId: encodeId('dst', destination.id),
