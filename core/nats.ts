@@ -11,12 +11,12 @@ const PING_INTERVAL_MS = 5_000
 const disconnected = new WeakSet<NatsConnection>()
 const connectedAt = new WeakMap<NatsConnection, number>()
 
-/** False while the connection is being made anew: what is published then would wait in memory without bound. */
+/** False while the connection is being restored: messages published then would wait in memory without bound. */
 export function isConnected(nats: NatsConnection): boolean {
   return !nats.isClosed() && !disconnected.has(nats)
 }
 
-/** How long the connection has been up since it was last made anew. */
+/** How long the connection has been up since it was last restored. */
 export function connectedMs(nats: NatsConnection): number {
   return performance.now() - (connectedAt.get(nats) ?? 0)
 }

@@ -41,7 +41,7 @@ export const Usage = z
     limit: Count.nullable().describe('The quota of the plan; null is unlimited.'),
     overage: Count.describe('Deliveries beyond the quota.'),
     windowStart: Timestamp.describe('When the window began.'),
-    resetAt: Timestamp.describe('When the window ends and the count begins anew.'),
+    resetAt: Timestamp.describe('When the window ends and the count starts again at zero.'),
   })
   .meta({ id: 'Usage', description: 'The deliveries of the present usage window.' })
 

@@ -68,7 +68,7 @@ const Rotation = z
 const HEALTH =
   `\`failing\`: every attempt has failed over at least ${FAILING_MINUTES} minutes; \`healthy\` again with the first ` +
   `success. Answers of 429, 502 and 504 mean busy, not failed. A destination that fails for ` +
-  `${FAILING_DAYS} days is disabled with the reason \`failing\`; enabling it begins anew. Test deliveries do not count.`
+  `${FAILING_DAYS} days is disabled with the reason \`failing\`; enabling it starts a new count. Test deliveries do not count.`
 
 const Mode = z.enum(['public', 'private'])
 

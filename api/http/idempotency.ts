@@ -52,8 +52,8 @@ interface Once {
 }
 
 /**
- * Runs `act` for the first request with a key and answers the later ones with what it answered. Whoever comes while it
- * runs waits, without a database connection. A failure is not kept: the request may be mended, or go better next time.
+ * Runs `act` for the first request with a key and gives its answer to later ones. A request that comes while it runs waits,
+ * without a database connection. Refusals and retryable answers (429, 5xx) are not stored: the next try may succeed.
  */
 export async function answerOnce(
   deps: Deps,

@@ -6,7 +6,7 @@ export const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': always('string', 'Finds the request in the log.'),
   'X-RateLimit-Limit': always('integer', 'Requests that the API key may make in a minute.'),
   'X-RateLimit-Remaining': always('integer', 'How many of them are left.'),
-  'X-RateLimit-Reset': always('integer', 'Seconds until the count begins anew.'),
+  'X-RateLimit-Reset': always('integer', 'Seconds until the count starts again at zero.'),
   'Idempotent-Replayed': {
     description:
       'Present when this is the stored answer of an earlier request with the same Idempotency-Key.',

@@ -149,7 +149,7 @@ async function cancel(
     refuseUnrotated(found, now.getTime())
     if (!body.force) {
       if (found.rotationId !== counted) {
-        refuse('CONFLICT', 'Cannot cancel rotation: the secret was rotated again meanwhile')
+        refuse('CONFLICT', 'Cannot cancel rotation: the secret was rotated again at the same time')
       }
       await refuseUsed(deps, tx, found)
     }

@@ -97,7 +97,7 @@ async function addConsumer(manager: JetStreamManager, partition: number): Promis
   })
 }
 
-/** Its partition's owner, which is told, makes it anew. */
+/** Deletes a consumer. The owner of its partition is told and creates it again. */
 export async function deleteDeliveryConsumer(
   manager: JetStreamManager,
   partition: number,

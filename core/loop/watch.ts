@@ -22,7 +22,7 @@ export function nowDoing(part: string, now = performance.now()): void {
   doing.since = now
 }
 
-/** Counts and logs each time the loop stood still for longer than it may, with what was done meanwhile. */
+/** Counts and logs each stall of the loop beyond its limit, with the work of that time. */
 export function watchLoop({ registry, log }: { registry: Registry; log: Logger }): Disposable {
   const stalls = new Counter({
     name: 'postern_event_loop_stalls_total',

@@ -69,7 +69,7 @@ async function keepLonger(run: Run, day: PastDay): Promise<void> {
   }
 }
 
-/** Moves the events of which a delivery waits; false while a worker has some of them in hand. */
+/** Moves events with a waiting delivery; false while one of these is in flight. */
 async function keepWaiting(run: Run, day: PastDay): Promise<boolean> {
   const retention = new Map(run.organisations.map(({ id, retentionDays }) => [id, retentionDays]))
   for (;;) {

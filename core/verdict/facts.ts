@@ -34,7 +34,7 @@ export interface ExplainedDelivery {
   attemptCount: number
   maxAttempts: number
   nextAttemptAtMs: number | null
-  /** It stands in line behind its destination's other deliveries. */
+  /** It queues behind its destination's other deliveries. */
   isParked: boolean
   /** Somebody asked for the attempt that it waits for. */
   isByHand: boolean

@@ -51,7 +51,7 @@ export interface GatewayDeps {
 
 export interface Gateway extends AsyncDisposable {
   server: Server
-  /** Sends agents elsewhere and waits until what they have in hand is answered. */
+  /** Sends agents elsewhere and waits until their requests in flight are answered. */
   drain(): Promise<void>
 }
 

@@ -86,7 +86,7 @@ export class Keeper {
     await this.#look(this.#deps.sessions.all())
   }
 
-  /** Sends agents elsewhere and waits until what they have in hand is answered. */
+  /** Sends agents elsewhere and waits until their requests in flight are answered. */
   async drain(): Promise<void> {
     const { sessions } = this.#deps
     for (const session of sessions.all()) session.goAway('The gateway is going away')

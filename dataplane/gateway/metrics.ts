@@ -17,7 +17,7 @@ export function openMetrics(
   { sessions, budget }: { sessions: Sessions; budget: BodyBudget },
 ): GatewayMetrics {
   gauge(registry, 'postern_gateway_sessions', 'Sessions of agents', () => sessions.count)
-  gauge(registry, 'postern_gateway_streams_in_flight', 'Requests that agents have in hand', () =>
+  gauge(registry, 'postern_gateway_streams_in_flight', 'Requests in flight at agents', () =>
     sessions.all().reduce((sum, { streams }) => sum + streams.inFlight, 0),
   )
   gauge(

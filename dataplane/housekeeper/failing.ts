@@ -83,7 +83,7 @@ async function applyJudgement({ db, clock }: FailingDeps, run: DestinationRun): 
   const notices = percents.map((percent) => noticeOf(run, percent, nowMs))
   return await db.transaction().execute(async (tx) => {
     const isDisabled = last === 100 && (await disableFailing(tx, run, nowMs))
-    // It succeeded, or somebody changed it, since it was read: the next run judges it anew.
+    // It succeeded, or somebody changed it, since it was read: the next run judges it again.
     if (last === 100 && !isDisabled) return false
     await recordOperationalEvents(tx, notices)
     await markTold(tx, run, last)

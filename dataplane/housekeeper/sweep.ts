@@ -25,7 +25,7 @@ import { Lines } from './lines.ts'
 /** A walk that takes longer goes on in the next pass. */
 const PASS_MS = 200
 
-/** After a walk of several passes, in times of what it took: while much stands in line, a tenth of a core at most. */
+/** Pause after a walk of several passes, as a multiple of its time: a long queue costs at most a tenth of a core. */
 const RESTS = 9
 const REST_MAX_MS = 30_000
 

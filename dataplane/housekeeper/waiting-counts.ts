@@ -56,7 +56,7 @@ export class WaitingCounts {
     const startedAt = performance.now()
     if (startedAt < this.#dueAt) return
     const walk = this.#walk ?? { afterId: firstIdAt(0), counted: new Map() }
-    // Begun anew when it fails.
+    // Start over when it fails.
     this.#walk = undefined
     const { counted, lastId } = await countWaiting(this.#db, {
       afterId: walk.afterId,

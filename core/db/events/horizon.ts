@@ -15,7 +15,7 @@ export interface Snapshot {
 const INGEST_TABLES = ['event', 'dedupe_key', 'usage']
 
 /**
- * A snapshot's own upper end is only past the transactions that have ended; \`age\` counts from the next transaction
+ * A snapshot's own upper end is only past the transactions that have ended; `age` counts from the next transaction
  * that will be, without taking a number.
  */
 export async function readSnapshot(db: Db): Promise<Snapshot> {

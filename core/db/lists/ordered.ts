@@ -84,7 +84,7 @@ export async function readOrdered<T>(
   }
 }
 
-/** Written out where the plan is kept: for a number that is not known it would be one for a tenth of all rows. */
+/** LIMIT is inlined in cached plans: as a parameter the planner would assume 10 % of the table. */
 function sizesOf({ limit, readRows, isWide = false }: Page): {
   kept: RawBuilder<unknown>
   most: RawBuilder<unknown>

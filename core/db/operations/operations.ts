@@ -19,7 +19,7 @@ export interface Operation {
   processed: number
   /** Processed items that were refused, counted by reason. */
   failures: Record<string, number>
-  /** All up to this id was processed, save what is left over. */
+  /** Every item up to this id was processed, except the left-over ones. */
   afterId: string | null
   leftOver: LeftOver[]
   /** Grows with each chunk. */

@@ -5,8 +5,8 @@ import type { Work } from './work.ts'
 const REMEMBERED_MAX = 10_000
 
 /**
- * The deliveries in this worker's hands, each until it ends. A row whose time has come is not always another's to make:
- * when the clock is set ahead, leases end before the work that is done under them.
+ * The deliveries in flight in this worker. A due row does not prove that its worker is gone: if the clock jumps forward, a
+ * lease expires while we are still sending.
  */
 export class InFlight {
   readonly #works = new Map<string, Work>()
@@ -26,8 +26,8 @@ export class InFlight {
   }
 
   /**
-   * Keeps the work until it ends. False when the delivery is in hand already, which one now has the row and the message
-   * too, or was settled since its row was asked for.
+   * Adds the work until it ends. Returns false if this delivery is already in flight (the existing entry takes over the new
+   * row and message), or if it finished after this row was queried.
    */
   take(work: Work): boolean {
     const { deliveryId, hold } = work
@@ -45,7 +45,7 @@ export class InFlight {
     return true
   }
 
-  /** A delivery's message came again: if it is in hand and owes an answer, it owes it to this one. False if not. */
+  /** The message of a delivery came again: if the delivery is in flight and unanswered, it acks this message instead. */
   renew(deliveryId: string, message: MessageAck): boolean {
     const known = this.#works.get(deliveryId)
     if (known === undefined || known.message === null) return false

@@ -27,7 +27,7 @@ export interface Work {
   attemptNumber: number
   maxAttempts: number
   throttledAtMs: number | null
-  /** PostgreSQL has `throttledAtMs`: it was throttled before it came into these hands. */
+  /** PostgreSQL has `throttledAtMs`: it was throttled before this worker claimed it. */
   isThrottleKept: boolean
   firstAttemptAtMs: number | null
   /** The state it returns to if its manual attempt fails; null if the retry policy decides. */
@@ -55,7 +55,7 @@ export interface Work {
   room: Share
   /** The message that it came with and has not answered; null when its row replaces the message. */
   message: MessageAck | null
-  /** It is on its way to PostgreSQL, where it may be claimed anew before this worker knows that it got there. */
+  /** It is on its way to PostgreSQL, where it may be claimed again before this worker knows that it got there. */
   isParking: boolean
   /** When it entered its lane, on the monotonic clock. */
   queuedAt: number

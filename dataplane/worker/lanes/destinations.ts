@@ -36,7 +36,7 @@ export class Destinations {
     this.#loaded.delete(id)
   }
 
-  /** Another may send to them meanwhile: what they are paced by is read again. */
+  /** Forgets all destinations and their pace, because another worker may send to them for a time. */
   forgetAll(): void {
     this.#loaded.clear()
   }

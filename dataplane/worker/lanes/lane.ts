@@ -22,10 +22,10 @@ const REFILL_MAX = 512
 /** Work that has waited this long in memory goes to PostgreSQL: it must not outlive its lease (15 s). */
 const QUEUED_MAX_MS = 5_000
 
-/** A lane whose next work came no longer ago than this keeps up: a full window of it goes out as fast as that. */
+/** A lane keeps up while the delivery at the head of its queue is younger than this. */
 const KEEPS_UP_MS = 1_000
 
-/** The same of an ample one. Its partition is held back for no longer. */
+/** The stricter bound that applies before the pull of its partition is paused, which lasts no longer than this. */
 const HELD_BACK_MS = KEEPS_UP_MS / 4
 
 /** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */

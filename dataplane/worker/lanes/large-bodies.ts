@@ -78,7 +78,7 @@ export class LargeBodies {
   /** Reads a body. Gives the delivery back if its event is gone: the next claim finds out whether it was moved or purged. */
   async #fill(work: Work, room: readonly Share[]): Promise<boolean> {
     this.#reading.add(work)
-    // The next may be read meanwhile.
+    // The next body may be read at the same time.
     this.look()
     try {
       const body = await this.#deps.readBody(work)

@@ -18,7 +18,7 @@ const REMEMBERED_MAX = 100_000
  */
 export class Withdrawals {
   readonly #clock: Clock
-  /** The lease under which each was withdrawn: under another one it was asked for anew. */
+  /** The lease under which each was withdrawn: under another lease it was asked for again. */
   readonly #deliveries = new Map<string, number>()
   readonly #deleted = new Map<string, number>()
 

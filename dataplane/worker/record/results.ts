@@ -25,7 +25,7 @@ const OPTIONS: BatcherOptions = {
   bytesMax: 8 * 1024 * 1024,
   lanes: 1,
   windowMs: WINDOW_MS,
-  // The consumer stops pulling long before: work in hand is bounded, and each piece makes one write.
+  // The consumer stops pulling long before: work in flight is bounded, and each delivery makes one write.
   queueMax: 100_000,
   queueBytesMax: 512 * 1024 * 1024,
 }

@@ -26,7 +26,7 @@ export interface SenderDeps
 }
 
 export interface Sender {
-  /** Makes one attempt and hands its result on to be written. Resolves with what the answer says about the lane. */
+  /** Makes one attempt and hands its result on to be written. Resolves with the consequences for the lane. */
   deliver: (work: WholeWork, to: Target) => Promise<Answered>
   tester: ReturnType<typeof startTester>
   /** Resolves when what is under way has ended. */

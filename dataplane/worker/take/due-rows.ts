@@ -26,7 +26,7 @@ export interface DueRowsDeps {
   holdings: Holdings
 }
 
-/** Brings waiting rows whose time has come into their lanes. */
+/** Claims due rows and puts them into their lanes. */
 export class DueRows {
   readonly #deps: DueRowsDeps
   readonly #taking = new Set<Promise<void>>()

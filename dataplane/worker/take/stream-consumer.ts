@@ -149,7 +149,7 @@ export class StreamConsumer {
     } catch (err) {
       if (!this.#isResting()) log.warn({ err, partition }, 'Cannot make a consumer')
       this.#restsUntil = performance.now() + RESTORE_REST_MS
-      // A later look opens it anew.
+      // A later look opens it again.
       await this.stop([partition])
     }
   }

@@ -9,7 +9,7 @@ import { LIST_CANCELLED, type Deleted } from './cancellations.ts'
 /** Waiting rows that one step looks at. */
 export const DOOMED_STEP_ROWS = 2_000
 
-/** A delivery that a worker held during the deletion waits anew by then, with what it came to. */
+/** By then, the result of a delivery that was in flight during the deletion is written, and it may wait again. */
 const LAST_WALK_MS = 60_000
 
 /** A destination or connection that is being deleted: what waits for it is to be cancelled. */

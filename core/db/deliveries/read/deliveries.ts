@@ -28,7 +28,7 @@ export interface Delivery {
   lastErrorCode: string | null
   lastDurationMs: number | null
   completedAt: Date | null
-  /** It stands in line behind its destination's others. */
+  /** It queues behind its destination's other deliveries. */
   isParked: boolean
   /** Somebody asked for the attempt that it waits for. */
   isByHand: boolean

@@ -58,7 +58,7 @@ const LISTED_ID = sql`t.delivery_id`
 
 /**
  * The strands that a list is merged from. Deliveries come from the small tables of what waits or failed wherever the
- * filter allows it; each index of these is a way, save that of the whole project. (docs: query plans)
+ * filter allows it; every index of those tables is a candidate, except the project-wide one. (docs: query plans)
  */
 export function strandsOf(filter: DeliveryFilter, nowMs: number): Strand[] {
   const { status, errorCode, responseStatus } = filter

@@ -65,7 +65,7 @@ interface TakenRow extends ClaimableRow {
   formerNextAt: Date | null
 }
 
-/** Takes the waiting deliveries whose time has come, those that a dead worker had in hand included. */
+/** Claims the due deliveries, including those that were in flight in a dead worker. */
 export async function claimDue(
   pool: pg.Pool,
   holds: readonly Hold[],

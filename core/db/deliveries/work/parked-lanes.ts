@@ -61,7 +61,7 @@ const RELEASE = `
     and exists (select from partition_owner o
       where o.partition = delivery_waiting.partition and o.epoch = any($4::int4[]))`
 
-/** Gives back at once what a worker that hands its partitions over still had in hand, save what is being sent. */
+/** Gives back at once the claimed rows of a worker that hands its partitions over, except those being sent. */
 export async function releaseClaims(
   pool: pg.Pool,
   holds: readonly Hold[],

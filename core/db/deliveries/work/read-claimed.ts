@@ -4,7 +4,7 @@ import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../../limits.ts'
 import { uuidArray } from '../../connection/binary-arrays.ts'
 import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
 
-/** Under which rows are claimed, until they are again. */
+/** Who claimed the rows, and until when. */
 export interface Lease {
   claimedBy: string
   leaseUntilMs: number
