@@ -37,6 +37,9 @@ export function watchLoop({ registry, log }: { registry: Registry; log: Logger }
     registers: [registry],
   })
   let tickedAt = performance.now()
+  // The work before belongs to no watch.
+  nowDoing('nothing named', tickedAt)
+  doing.longestMs = 0
   const timer = setInterval(() => {
     const now = performance.now()
     nowDoing('nothing named', now)

@@ -33,7 +33,7 @@ test('other records, Source: rateLimit is "read-only on the API, changed by supp
 test.each(['second', 'minute', 'hour', 'day'])(
   'other records, Destination: rateLimit per %s',
   async (rateLimitPeriod) => {
-    const fields = { url: 'https://example.com', rateLimit: 3, rateLimitPeriod }
+    const fields = { url: 'https://example.com/', rateLimit: 3, rateLimitPeriod }
     expect(await tenant.make('destinations', fields)).toMatchObject(fields)
   },
 )

@@ -30,6 +30,9 @@ const CARRIED = 15 * PER_SECOND
 const LARGE = Object.fromEntries(
   Array.from({ length: 50 }, (_, index) => [`key ${index}`, 'x'.repeat(500)]),
 )
+/** Two segments of PostgreSQL's log: the second has no room. */
+const FILL_LOG = `
+  select pg_logical_emit_message(false, 'filler', repeat('x', 1000000)) from generate_series(1, 32)`
 const ROLES = ['ingest', 'worker', 'housekeeper', 'api'] as const
 const RESIDENT_MB_MAX = 400
 
@@ -70,7 +73,7 @@ describe.skipIf(why !== undefined)('with a full disk', () => {
     )
     expect(statuses.difference(new Set([201, 503]))).toEqual(new Set())
     // Without room for the log of what it does PostgreSQL ends itself, and its recovery too.
-    await relay.query('select pg_switch_wal(), pg_current_xact_id()', []).catch(() => {})
+    await relay.query(FILL_LOG, []).catch(() => {})
     await load.reached(BEFORE + POSTGRES_FULL)
     expect(() => relay.server('postgres')).toThrow(/No postgres runs|ENOENT/)
     disks.postgres.free()
