@@ -97,8 +97,8 @@ export const FILTER_DEPTH_MAX = 10
 /** Connections of one source, unless the operator sets another number (`CONNECTIONS_PER_SOURCE`). Ours. */
 export const CONNECTIONS_PER_SOURCE = 500
 
-/** Cost of matching an event with all filters of its source, in steps of some 50 ns. Ours. */
-export const MATCH_STEPS_MAX = 500_000
+/** Cost of matching an event with all filters of its source, in steps of 50 to 150 ns. Ours. */
+export const MATCH_STEPS_MAX = 250_000
 
 /** Fields of a form: no provider comes near, and sorting them must stay cheap. Ours. */
 export const FORM_FIELDS_MAX = 5_000

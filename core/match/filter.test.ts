@@ -377,7 +377,7 @@ test.for<[name: string, body: unknown, payload: unknown]>([
 })
 
 test('matchFilter() lists the members of an object once, however many conditions compare it', () => {
-  const payload = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, at]))
+  const payload = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`k${at}`, at]))
   const filter = (operand: unknown) => ({
     $or: Array.from({ length: 1000 }, () => ({ $eq: operand })),
   })
@@ -410,7 +410,7 @@ test('matchFilters() has one budget for all filters, and a costly one takes noth
 
 test('matchFilters() gives a costly filter nearly all of the budget where the others are cheap', () => {
   const compile = (body: unknown) => compileFilter(Filter.parse({ body }))
-  const payload = { id: 7, text: `${'x'.repeat(500_000)}needle` }
+  const payload = { id: 7, text: `${'x'.repeat(250_000)}needle` }
   const filters = Array.from({ length: 400 }, (_, at) =>
     compile(at === 3 || at === 390 ? { text: { $in: 'needle' } } : { id: 7 }),
   )
