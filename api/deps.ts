@@ -13,6 +13,7 @@ import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
 import type { Principal } from './auth/principal.ts'
+import type { CallerLimits } from './connectors/caller-limits.ts'
 import type { SharedReads } from './shared-reads.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
@@ -44,6 +45,9 @@ export interface Deps {
   eventStreams: EventStreams
   /** CIDRs and addresses whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[]
+  /** Where agents dial; undefined: the deployment has no private delivery. */
+  gatewayUrl: string | undefined
+  callers: CallerLimits
 }
 
 /** The event streams of one process. */

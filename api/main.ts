@@ -30,6 +30,7 @@ import {
 } from '../core/start-up.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
+import { CallerLimits } from './connectors/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -87,6 +88,8 @@ await using app = buildApp({
   signatureTests: new PerSecondLimit(SIGNATURE_TESTS_PER_SECOND),
   eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
   trustedProxies: config.TRUSTED_PROXIES,
+  gatewayUrl: config.GATEWAY_URL,
+  callers: new CallerLimits(),
 })
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),

@@ -1,6 +1,10 @@
 import { BILLING_ROUTES } from './billing/routes.ts'
 import { FILTER_ROUTES } from './connections/filter-routes.ts'
 import { CONNECTION_ROUTES } from './connections/routes.ts'
+import { AGENT_ROUTES } from './connectors/agent-routes.ts'
+import { REPLICA_ROUTES } from './connectors/replica-routes.ts'
+import { CONNECTOR_ROUTES } from './connectors/routes.ts'
+import { CONNECTOR_UPSERT } from './connectors/upsert.ts'
 import { DELIVERY_ROUTES } from './deliveries/routes.ts'
 import { DESTINATION_ACTION_ROUTES } from './destinations/action-routes.ts'
 import { DESTINATION_ROUTES } from './destinations/routes.ts'
@@ -24,6 +28,10 @@ export const ROUTES: readonly Route[] = [
   ...DESTINATION_ROUTES,
   ...DESTINATION_ACTION_ROUTES,
   ...CONNECTION_ROUTES,
+  ...CONNECTOR_ROUTES,
+  CONNECTOR_UPSERT,
+  ...REPLICA_ROUTES,
+  ...AGENT_ROUTES,
   ...UPSERT_ROUTES,
   ...FILTER_ROUTES,
   ...EVENT_ROUTES,

@@ -38,6 +38,7 @@ import { checkEnds, shownChanges as shownConnection } from './connections/routes
 import { Connection, ConnectionUpsert, viewConnection } from './connections/shape.ts'
 import {
   changeDestination,
+  checkConnector,
   newDestination,
   nudgeResumed,
   saveDestination,
@@ -261,6 +262,7 @@ async function upsertDestination(
     make: (now) => newDestination(deps, { ...named, id: newId(now.getTime()), url: body.url }, now),
     declare: (before, now) =>
       changeDestination(deps, before, { ...DESTINATION_DEFAULTS, ...body }, { part: 'body', now }),
+    check: async (tx, row) => await checkConnector(tx, row, 'body'),
     insert: insertDestination,
     update: saveDestination,
     projectIdOf: (row) => row.projectId,

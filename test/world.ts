@@ -14,6 +14,7 @@ import {
   type Tenancy,
 } from '../api/accounts/organisations.ts'
 import { buildApp } from '../api/app.ts'
+import { CallerLimits } from '../api/connectors/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
 import { LiveStreams } from '../api/events/live/live-streams.ts'
 import { SharedReads } from '../api/shared-reads.ts'
@@ -84,6 +85,9 @@ export interface WorldOptions {
   connectionsPerSource?: number
   allowCidrs?: readonly string[]
   ingestUrl?: string
+  /** Where agents would dial; without it there is no private delivery. */
+  gatewayUrl?: string
+  trustedProxies?: readonly string[]
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
 }
@@ -127,7 +131,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     keys: new KeyStore(egress.dispatcher),
     signatureTests: new PerSecondLimit(SIGNATURE_TESTS_PER_SECOND),
     eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
-    trustedProxies: [],
+    trustedProxies: options.trustedProxies ?? [],
+    gatewayUrl: options.gatewayUrl,
+    callers: new CallerLimits(),
   }
   const app = stack.use(buildApp(deps))
   const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })

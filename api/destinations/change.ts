@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { updateDestination, type Destination } from '../../core/db/configuration/destinations.ts'
 import type { Db } from '../../core/db/connection/db.ts'
+import { findConnector } from '../../core/db/connectors/connectors.ts'
 import { endBusyWindow } from '../../core/db/deliveries/work/busy-windows.ts'
 import { MASKED_VALUE } from '../../core/delivery/delivery-headers.ts'
 import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
 import { newSigningSecret } from '../../core/delivery/signature.ts'
 import { checkUrl } from '../../core/egress/connect.ts'
 import { refuseField, type FieldFault } from '../../core/errors.ts'
+import { encodeId } from '../../core/ids.ts'
 import { DELIVERY_TIMEOUT_MS_DEFAULT } from '../../core/limits.ts'
 import { WAITING_DUE } from '../../core/notices/notice-subjects.ts'
 import {
@@ -56,27 +58,32 @@ export function newDestination(
 
 /** The destination with its changes; null puts a member back to its default. `part` begins the paths of faults. */
 export function changeDestination(
-  { keyring, egress }: Pick<Deps, 'keyring' | 'egress'>,
+  { keyring, egress, gatewayUrl }: Pick<Deps, 'keyring' | 'egress' | 'gatewayUrl'>,
   before: Destination,
   changes: DestinationChanges,
   { part, now }: { part: string; now: Date },
 ): Destination {
-  refusePrivate(changes, part)
+  const way = changedWay(before, changes, { part, gatewayUrl })
   // The destination's own URL is checked when its socket connects; until then a test delivery says what is wrong with it.
   if (changes.auth?.type === 'oauth2ClientCredentials') {
     refusePrivateAddress(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
   }
   const held = openDestinationSecrets(keyring, before)
-  refuseKeptSecrets(before, held, changes, part)
+  const isElsewhere = way.connectorId !== before.connectorId
+  refuseKeptSecrets(before, held, changes, { part, isElsewhere })
   const headers = changedHeaders(held.headers, changes.headers, part)
   const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
   const url = changes.url ?? before.url
   const enabled = enablement(before, changes.isEnabled)
   const isOther =
-    url !== before.url || secret !== held.auth || !isDeepStrictEqual(auth, before.auth)
+    isElsewhere ||
+    url !== before.url ||
+    secret !== held.auth ||
+    !isDeepStrictEqual(auth, before.auth)
   const isResumed = isOther || (enabled.isEnabled && !before.isEnabled)
   return {
     ...before,
+    ...way,
     ...enabled,
     resumedAt: isResumed ? now : before.resumedAt,
     name: changes.name ?? before.name,
@@ -112,9 +119,12 @@ function isResumedNow({ resumedAt, updatedAt }: Destination): boolean {
 
 /** The change as the audit records it, without header values and secrets of `auth`. */
 export function shownChanges(changes: DestinationChanges): Record<string, unknown> {
-  const { headers, auth, ...rest } = changes
+  const { headers, auth, connectorId, ...rest } = changes
   return {
     ...rest,
+    ...(connectorId !== undefined && {
+      connectorId: connectorId === null ? null : encodeId('cnr', connectorId),
+    }),
     ...(headers !== undefined && { headers: Object.keys(headers ?? {}) }),
     ...(auth !== undefined && { auth: auth === null ? null : splitAuth(auth).auth }),
   }
@@ -124,13 +134,39 @@ function pick<T>(change: T | null | undefined, before: T, standard: T): T {
   return change === undefined ? before : (change ?? standard)
 }
 
-/** An absent connector gateway is said at once, not when the first delivery waits for it. */
-function refusePrivate(changes: DestinationChanges, part: string): void {
-  if (changes.mode === 'private') {
+/** How it is reached. An absent gateway is said at once, not when the first delivery waits for it. */
+function changedWay(
+  before: Destination,
+  changes: DestinationChanges,
+  { part, gatewayUrl }: { part: string; gatewayUrl: string | undefined },
+): Pick<Destination, 'mode' | 'connectorId'> {
+  const mode = pick(changes.mode, before.mode, 'public')
+  if (mode === 'public') {
+    if (changes.connectorId !== undefined && changes.connectorId !== null) {
+      refuseField(`${part}.connectorId`, 'Only a private destination has a connector')
+    }
+    return { mode, connectorId: null }
+  }
+  if (gatewayUrl === undefined && before.mode !== mode) {
     refuseField(`${part}.mode`, 'private delivery is not configured on this deployment')
   }
-  if (changes.connectorId !== undefined && changes.connectorId !== null) {
-    refuseField(`${part}.connectorId`, 'Only a private destination has a connector')
+  const connectorId = pick(changes.connectorId, before.connectorId, null)
+  if (connectorId === null) {
+    refuseField(`${part}.connectorId`, 'Required: a private destination is reached by a connector')
+  }
+  return { mode, connectorId }
+}
+
+/** A connector of another project is as absent as one that does not exist. */
+export async function checkConnector(
+  tx: Db,
+  { connectorId, organisationId, projectId }: Destination,
+  part: string,
+): Promise<void> {
+  if (connectorId === null) return
+  const found = await findConnector(tx, { organisationId, projectId }, connectorId)
+  if (found === undefined) {
+    refuseField(`${part}.connectorId`, 'Expected the id of a connector of the same project')
   }
 }
 
@@ -177,16 +213,20 @@ function refuseKeptSecrets(
   before: Destination,
   held: DestinationSecrets,
   { url, headers, auth }: DestinationChanges,
-  part: string,
+  { part, isElsewhere: isOtherWay }: { part: string; isElsewhere: boolean },
 ): void {
-  const isElsewhere = url !== undefined && new URL(url).origin !== new URL(before.url).origin
+  const isElsewhere =
+    isOtherWay || (url !== undefined && new URL(url).origin !== new URL(before.url).origin)
   const faults: FieldFault[] = []
   const demand = (member: string, message: string): void => {
     faults.push({ path: `${part}.${member}`, message })
   }
   if (isElsewhere) {
     for (const name of keptHeaders(held.headers, headers)) {
-      demand(`headers.${name}`, 'Required: the value is not sent to another origin than before')
+      demand(
+        `headers.${name}`,
+        'Required: the value is not sent to another origin, or by another way, than before',
+      )
     }
   }
   const { auth: next, secret } =
@@ -194,7 +234,7 @@ function refuseKeptSecrets(
   const isSameType = next['type'] === before.auth['type']
   const hasOtherTokens = isSameType && next['tokenUrl'] !== before.auth['tokenUrl']
   if (isSameType && held.auth !== null && secret === undefined && (isElsewhere || hasOtherTokens)) {
-    const where = isElsewhere ? 'origin' : 'token URL'
+    const where = isOtherWay ? 'connector' : isElsewhere ? 'origin' : 'token URL'
     demand(
       `auth.${secretMemberOf(before.auth)}`,
       `Required: the secret is not sent to another ${where} than before`,

@@ -23,6 +23,7 @@ import { endWaiting } from '../writes/cancel-waiting.ts'
 import { audit, transact } from '../writes/transact.ts'
 import {
   changeDestination,
+  checkConnector,
   newDestination,
   nudgeResumed,
   saveDestination,
@@ -185,6 +186,7 @@ async function createDestination({
   }
   const row = changeDestination(deps, newDestination(deps, given, now), body, { part: 'body', now })
   await transact(deps, { constraint: DESTINATION_NAME_TAKEN, name: row.name }, async (tx) => {
+    await checkConnector(tx, row, 'body')
     await insertDestination(tx, row)
     await audit(tx, deps, {
       principal,
@@ -211,6 +213,7 @@ async function writeDestination(
       refuseMissing('dst', params.id)
     const now = new Date(deps.clock.now())
     const changed = changeDestination(deps, found, changes, { part, now })
+    if (changes.connectorId !== undefined) await checkConnector(tx, changed, part)
     await saveDestination(tx, changed)
     await audit(tx, deps, {
       principal,

@@ -16,7 +16,7 @@ import {
   FAILING_MINUTES,
 } from '../../core/limits.ts'
 import { StoredAuth } from '../../core/secrets/destination-secrets.ts'
-import { Id, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
+import { Id, IdInput, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
 import { shownUrl, Url } from './url.ts'
 
 /** Ours: the decisions give no bounds. */
@@ -198,7 +198,9 @@ const changeable = {
   url: Url.describe(
     'Where deliveries go; http or https, without credentials. Kept in the form that is sent.',
   ),
-  connectorId: Id('cnr').nullable().describe('The connector of a private destination.'),
+  connectorId: IdInput('cnr')
+    .nullable()
+    .describe('The connector of a private destination, which is of the same project.'),
   isEnabled: z
     .boolean()
     .nullable()

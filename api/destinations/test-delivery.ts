@@ -35,7 +35,7 @@ export async function sendTest(
 ): Promise<{ deliveryId: string; attempt: z.output<typeof Attempt> }> {
   const destination =
     (await findDestination(deps.db, reach, params.id)) ?? refuseMissing('dst', params.id)
-  if (destination.mode === 'private') {
+  if (destination.mode === 'private' && deps.gatewayUrl === undefined) {
     refuseField('params.id', 'private delivery is not configured on this deployment')
   }
   const deliveryId = await requestAttempt(deps, destination, input)

@@ -35,10 +35,10 @@ export async function runRoute(
 export async function runPublic(
   deps: Deps,
   route: PublicRoute,
-  remoteIp: string,
+  { remoteIp, admitted }: { remoteIp: string; admitted: unknown },
   raw: RawInput,
 ): Promise<Answer> {
-  return await route.handle({ deps, remoteIp, ...readInput(route, raw) })
+  return await route.handle({ deps, remoteIp, admitted, ...readInput(route, raw) })
 }
 
 function readInput(

@@ -49,6 +49,8 @@ export async function sendFailure(
     return await reply.code(429).send({ status: 429, message: error.message })
   }
   const refused = answerOf(error)
+  const waitSeconds = waitOf(error)
+  if (waitSeconds !== undefined) void reply.header('retry-after', waitSeconds)
   if (refused !== undefined) return await reply.code(refused.status).send(refused.body)
   const isUnavailable = error instanceof Unavailable || error instanceof KeysBusy
   const isAway = isUnavailable || isDatabaseAway(error)
@@ -58,6 +60,12 @@ export async function sendFailure(
   const away = isUnavailable ? error.message : 'Database is not available'
   const message = isAway ? away : 'Internal error'
   return await reply.code(status).send({ status, message, data: { requestId: request.id } })
+}
+
+/** When a client that was refused for its haste may come again. */
+function waitOf(error: unknown): number | undefined {
+  if (!(error instanceof Refusal) || error.data === undefined) return undefined
+  return 'retryAfterSeconds' in error.data ? error.data.retryAfterSeconds : undefined
 }
 
 function needsKey({ url, routeOptions }: FastifyRequest): boolean {

@@ -44,15 +44,28 @@ function mountKeyed(app: FastifyInstance, deps: Deps, route: KeyedRoute): void {
 }
 
 function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void {
+  const admissions = new WeakMap<FastifyRequest, { admitted: unknown }>()
   app.route({
     ...placeOf(route),
     config: { isPublic: true },
+    // Before the body is read, as with keys.
+    onRequest: async (request) => {
+      const { ip: remoteIp, headers } = request
+      const caller = { deps, remoteIp, authorization: headers.authorization }
+      admissions.set(request, { admitted: await route.admit?.(caller) })
+    },
     handler: async (request, reply) =>
       await answer(
         route,
         request,
         reply,
-        async () => await runPublic(deps, route, request.ip, rawInput(request)),
+        async () =>
+          await runPublic(
+            deps,
+            route,
+            { remoteIp: request.ip, admitted: admissions.get(request)?.admitted },
+            rawInput(request),
+          ),
       ),
   })
 }

@@ -26,9 +26,22 @@ interface Input<P, Q, B> {
 export interface Call<P = Record<string, string>, Q = unknown, B = unknown>
   extends Input<P, Q, B>, Access {}
 
-/** A public route's handler gets the input, and where it comes from: nobody has said who asks. */
-interface PublicCall<P = Record<string, string>, Q = unknown, B = unknown> extends Input<P, Q, B> {
+/** Who calls a public route, as far as can be told before the body is read. */
+export interface Caller {
+  deps: Deps
   remoteIp: string
+  authorization: string | undefined
+}
+
+/** A public route's handler gets the input, where it comes from, and what its `admit` has found out. */
+interface PublicCall<
+  P = Record<string, string>,
+  Q = unknown,
+  B = unknown,
+  W = unknown,
+> extends Input<P, Q, B> {
+  remoteIp: string
+  admitted: W
 }
 
 export interface Answer {
@@ -73,6 +86,8 @@ export interface KeyedRoute extends Described {
 /** An operation for anybody: without a key, and outside the window of every key. */
 export interface PublicRoute extends Described {
   permission: 'public'
+  /** Before the body is read. Throws what a caller is refused with. */
+  admit?: (caller: Caller) => Promise<unknown>
   handle(call: PublicCall): Promise<Answer>
 }
 
@@ -112,14 +127,28 @@ export function route<
   return spec as unknown as KeyedRoute
 }
 
-/** A route that needs no key. */
+type PublicSpec<
+  P extends Params,
+  Q extends z.ZodObject | null,
+  B extends z.ZodType | null,
+  R extends Responses,
+  W,
+> = Omit<Spec<PublicRoute, P, Q, B, R>, 'admit' | 'handle'> & {
+  admit?: (caller: Caller) => Promise<W>
+  handle(
+    call: PublicCall<{ [K in keyof P]: string }, Parsed<Q>, Parsed<B>, W>,
+  ): Promise<{ [S in keyof R]: Reply<S, R[S]> }[keyof R]>
+}
+
+/** A route that needs no key: its `admit` says who may call it. */
 export function publicRoute<
   const P extends Params,
   const Q extends z.ZodObject | null,
   const B extends z.ZodType | null,
   const R extends Responses,
->(spec: Spec<PublicRoute, P, Q, B, R>): PublicRoute {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `runPublic` runs the schemas before the handler
+  W,
+>(spec: PublicSpec<P, Q, B, R, W>): PublicRoute {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `runPublic` runs `admit` and the schemas first
   return spec as unknown as PublicRoute
 }
 

@@ -27,6 +27,11 @@ const WORDS: Readonly<Record<string, unknown>> = {
   maxPayloadSizeKb: 512,
   timeoutMs: 15_000,
   query: [],
+  enrollmentKey: 'pst_enr_…',
+  heartbeatToken: 'pst_hb_…',
+  gatewayUrl: 'wss://gateway.example.com',
+  heartbeatIntervalSeconds: 15,
+  version: '0.1.0',
 }
 
 const DEPTH_MAX = 12

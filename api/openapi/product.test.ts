@@ -162,7 +162,7 @@ test('everything that has a name or a place is described', () => {
 
 test('every operation is called by a verb and what it acts on, under one tag', () => {
   const verb =
-    /^(?:list|get|create|update|upsert|delete|toggle|rotate|cancel|test|retry|replay|stream|plan|has|change|resume|revert)[A-Z]\w+$/
+    /^(?:list|get|create|update|upsert|delete|toggle|rotate|cancel|test|retry|replay|stream|plan|has|change|resume|revert|regenerate|revoke|bootstrap|report)[A-Z]\w+$/
   const ids = operations.map(([, { operationId }]) => String(operationId))
   expect(ids.filter((id) => !verb.test(id))).toEqual([])
   for (const [where, { tags }] of operations) expect(asList(tags), where).toHaveLength(1)

@@ -10,9 +10,11 @@ import {
   projectContents,
   updateProject,
 } from '../../core/db/configuration/projects.ts'
+import { deleteConnector } from '../../core/db/connectors/connectors.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges, type ConfigChange } from '../../core/notices/config-changes.ts'
+import { noticeConnectors } from '../../core/notices/connector-notices.ts'
 import { withdrawDeleted } from '../../core/notices/withdrawals.ts'
 import { demand, type Principal } from '../auth/principal.ts'
 import { refuseMissing } from '../http/failure.ts'
@@ -149,7 +151,7 @@ export const PROJECT_ROUTES = [
     tag,
     summary: 'Delete a project',
     description:
-      'The default project cannot be deleted. If the project holds sources, destinations or connections, this needs `cascade=true` and a key that may delete them.',
+      'The default project cannot be deleted. If the project holds sources, destinations, connections or connectors, this needs `cascade=true` and a key that may delete them.',
     permission: { resource: 'projects', level: 'write', isExplicit: true },
     scope: 'reach',
     params: { id: 'prj' },
@@ -158,7 +160,8 @@ export const PROJECT_ROUTES = [
     responses: { 204: null },
     errors: ['CONFLICT'],
     async handle(call) {
-      const changes = await removeProject(call)
+      const { changes, connectorIds } = await removeProject(call)
+      if (connectorIds.length > 0) noticeConnectors(call.deps.nats, connectorIds)
       const deleted = changes.filter(({ kind }) => kind === 'destination')
       await withdrawDeleted(
         call.deps,
@@ -186,13 +189,19 @@ async function removeProject({
   reach,
   params,
   query,
-}: Call<{ id: string }, { cascade: boolean }>): Promise<ConfigChange[]> {
+}: Call<{ id: string }, { cascade: boolean }>): Promise<{
+  changes: ConfigChange[]
+  connectorIds: string[]
+}> {
   return await deps.db.transaction().execute(async (tx) => {
     await lockProject(tx, params.id)
     const project = (await findProject(tx, reach, params.id)) ?? refuseMissing('prj', params.id)
     if (project.isDefault) refuse('CONFLICT', 'Cannot delete project: it is the default project')
-    const { sourceIds, destinationIds, connections } = await projectContents(tx, project.id)
-    const isUsed = sourceIds.length + destinationIds.length + connections > 0
+    const { sourceIds, destinationIds, connectorIds, connections } = await projectContents(
+      tx,
+      project.id,
+    )
+    const isUsed = sourceIds.length + destinationIds.length + connectorIds.length + connections > 0
     if (isUsed && !query.cascade) {
       refuse(
         'CONFLICT',
@@ -204,6 +213,11 @@ async function removeProject({
         demand(principal, { resource, level: 'write', isExplicit: true })
       }
     }
+    if (connectorIds.length > 0) {
+      demand(principal, { resource: 'connectors', level: 'write', isExplicit: true })
+    }
+    const now = new Date(deps.clock.now())
+    for (const id of connectorIds) await deleteConnector(tx, id, now)
     await deleteProject(tx, project.id)
     await audit(tx, deps, {
       principal,
@@ -213,9 +227,10 @@ async function removeProject({
       id: project.id,
       changes: { name: project.name, cascade: query.cascade },
     })
-    return [
+    const changes = [
       ...sourceIds.map((id) => ({ kind: 'source' as const, id })),
       ...destinationIds.map((id) => ({ kind: 'destination' as const, id })),
     ]
+    return { changes, connectorIds }
   })
 }

@@ -9,7 +9,16 @@ import type { Deps } from '../deps.ts'
 export interface Change {
   principal: Principal
   projectId: string
-  kind: 'project' | 'source' | 'destination' | 'connection' | 'event' | 'delivery' | 'operation'
+  kind:
+    | 'project'
+    | 'source'
+    | 'destination'
+    | 'connection'
+    | 'event'
+    | 'delivery'
+    | 'operation'
+    | 'connector'
+    | 'replica'
   verb:
     | 'create'
     | 'update'
@@ -24,6 +33,8 @@ export interface Change {
     | 'rotate-signing-secret'
     | 'test'
     | 'cancel'
+    | 'regenerate-enrollment'
+    | 'revoke'
   id: string
   /** Without secrets. */
   changes: Record<string, unknown>

@@ -5,6 +5,7 @@ import { deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
 import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { followPlans, keepBilling, type BillingTaskDeps } from './billing.ts'
+import { pruneConnectors } from './connectors.ts'
 import { cancelDoomed } from './doomed-routes.ts'
 import { judgeDestinations } from './failing.ts'
 import { deleteFinished, runOperations } from './operations.ts'
@@ -56,6 +57,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'retention', () => purgeNightly({ ...deps, signal: stop.signal })),
     task(MINUTE_MS, 'changes', () => deleteOldChanges(db, clock.now())),
     task(MINUTE_MS, 'secrets', secretsTask(deps)),
+    task(MINUTE_MS, 'replicas', () => pruneConnectors(db, clock.now())),
     task(MINUTE_MS, 'idempotency', () => deleteOldAnswers(db, clock.now())),
   ]
   return {

@@ -1,18 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { Route } from '../../api/http/route.ts'
+import { isPublic, type Route } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { encodeId, newId, type Prefix } from '../../core/ids.ts'
+import { seedConnector, type SeededConnector } from '../seed-connector.ts'
 import { seedRoute, seedDelivery, seedEvent, type SeededRoute } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'
 
 let world: World
-let own: SeededRoute & { eventId: string; deliveryId: string; operationId: string }
+let own: SeededRoute &
+  SeededConnector & { eventId: string; deliveryId: string; operationId: string }
 let foreign: typeof own & Tenant
 
 beforeAll(async () => {
   world = await startWorld()
-  own = { ...(await seedRoute(world, 'own')), eventId: '', deliveryId: '', operationId: '' }
+  const ids = { eventId: '', deliveryId: '', operationId: '' }
+  own = { ...(await seedRoute(world, 'own')), ...ids, ...(await seedConnector(world)) }
   own.eventId = await seedEvent(world, own)
   own.deliveryId = await seedDelivery(world, own)
   own.operationId = await makeOperation(world.key)
@@ -21,7 +24,8 @@ beforeAll(async () => {
   const eventId = await seedEvent(world, { ...theirs, ...tenant })
   const deliveryId = await seedDelivery(world, { ...theirs, ...tenant, eventId })
   const operationId = await makeOperation(tenant.key)
-  foreign = { ...tenant, ...theirs, eventId, deliveryId, operationId }
+  const connector = await seedConnector({ ...world, ...tenant })
+  foreign = { ...tenant, ...theirs, ...connector, eventId, deliveryId, operationId }
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
 
@@ -105,6 +109,12 @@ function validBody(operationId: string): Record<string, unknown> | undefined {
     resumeSubscription: {},
     changePlan: { plan: 'scale', when: 'now' },
     revertScheduledChange: {},
+    createConnector: { name: 'c', allowedHosts: ['a.internal'], metadata: { a: 'b' } },
+    updateConnector: { data: { name: 'c', allowedHosts: ['a.internal'], metadata: { a: 'b' } } },
+    upsertConnector: { name: 'unknown', allowedHosts: ['a.internal'], metadata: { a: 'b' } },
+    toggleConnector: { isDisabled: true },
+    regenerateEnrollment: {},
+    revokeReplica: {},
   }
   return bodies[operationId]
 }
@@ -159,6 +169,7 @@ const WRONG: Record<string, unknown[]> = {
   now: ['yesterday', '2026-11-20'],
   plan: ['gold', ''],
   when: ['later', ''],
+  allowedHosts: [[''], ['a b'], ['nul\0'], ['x'.repeat(301)]],
 }
 
 const WRONG_QUERY: Record<string, string[]> = {
@@ -202,6 +213,8 @@ function pathOf(route: Route, ids: Partial<Record<Prefix, string>> = {}): string
     evt: own.eventId,
     dlv: own.deliveryId,
     opr: own.operationId,
+    cnr: own.connectorId,
+    rpl: own.replicaId,
     ...ids,
   }
   return `/v1${route.path.replaceAll(/:(\w+)/g, (_match, name: string) => {
@@ -228,7 +241,11 @@ async function expectRefused(
   expect(await counts(), what).toEqual(before)
 }
 
-const named = ROUTES.map((route): [string, Route] => [route.operationId, route])
+/** Routes for keys: public routes look at a token of their own first. */
+const named = ROUTES.filter((route) => !isPublic(route)).map((route): [string, Route] => [
+  route.operationId,
+  route,
+])
 
 test.for(named)('%s refuses a query that is unknown, malformed or repeated', async ([, route]) => {
   const { method } = route
@@ -314,6 +331,8 @@ test.for<[string, string[]]>([
   ['createOperation', ['kind', 'filter']],
   ['planOperation', ['kind', 'filter']],
   ['changePlan', ['plan']],
+  ['createConnector', ['name']],
+  ['toggleConnector', ['isDisabled']],
 ])('%s demands %s', async ([operationId, members]) => {
   const route = ROUTES.find((one) => one.operationId === operationId)
   if (route === undefined) throw new Error(`No route ${operationId}`)
@@ -339,6 +358,7 @@ test.for(identified)(
       evt: foreign.eventId,
       dlv: foreign.deliveryId,
       opr: foreign.operationId,
+      cnr: foreign.connectorId,
     }
     const other = prefix === 'src' ? own.destinationId : own.sourceId
     const wrong = [

@@ -5,7 +5,7 @@ import type { Db } from '../connection/db.ts'
 /** Locks the resource of that name in a project and returns its id; undefined when there is none. */
 export async function lockByName(
   tx: Db,
-  kind: 'source' | 'destination' | 'connection',
+  kind: 'source' | 'destination' | 'connection' | 'connector',
   { projectId, name }: { projectId: string; name: string },
 ): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`

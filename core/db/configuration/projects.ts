@@ -78,19 +78,27 @@ export async function deleteProject(db: Db, id: string): Promise<void> {
 export async function projectContents(
   db: Db,
   id: string,
-): Promise<{ sourceIds: string[]; destinationIds: string[]; connections: number }> {
+): Promise<{
+  sourceIds: string[]
+  destinationIds: string[]
+  connectorIds: string[]
+  connections: number
+}> {
   const { rows } = await sql<{
     source_ids: string[]
     destination_ids: string[]
+    connector_ids: string[]
     connections: number
   }>`
     select array(select id from source where project_id = ${id}) as source_ids,
       array(select id from destination where project_id = ${id}) as destination_ids,
+      array(select id from connector where project_id = ${id}) as connector_ids,
       (select count(*) from connection where project_id = ${id}) as connections`.execute(db)
   const [row] = rows
   return {
     sourceIds: row?.source_ids ?? [],
     destinationIds: row?.destination_ids ?? [],
+    connectorIds: row?.connector_ids ?? [],
     connections: row?.connections ?? 0,
   }
 }

@@ -6,7 +6,7 @@ import type { Db } from '../connection/db.ts'
 /** Why a replica's token is good no more. (spec: Codes, CONNECTOR_REPLICA_REVOKED) */
 const RevokedReason = z.enum(['connector_deleted', 'replica_revoked', 'identity_absent'])
 
-export type RevokedReason = z.infer<typeof RevokedReason>
+type RevokedReason = z.infer<typeof RevokedReason>
 
 /** A replica that may have sessions, with what holds for its connector. */
 export interface GoodReplica {

@@ -133,16 +133,6 @@ export async function deleteConnector(tx: Db, id: string, now: Date): Promise<vo
   await tx.deleteFrom('connector').where('id', '=', id).execute()
 }
 
-/** The ids of a project's connectors. */
-export async function connectorsOfProject(db: Db, projectId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('connector')
-    .select('id')
-    .where('project_id', '=', projectId)
-    .execute()
-  return rows.map(({ id }) => id)
-}
-
 /** Destinations that are reached through a connector. */
 export async function destinationsThrough(
   db: Db,

@@ -1,0 +1,208 @@
+import { connectionsOf } from '../../core/db/configuration/connections.ts'
+import { deleteDestination } from '../../core/db/configuration/destinations.ts'
+import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import {
+  CONNECTOR_NAME_TAKEN,
+  countConnectors,
+  deleteConnector,
+  destinationsThrough,
+  findConnector,
+  insertConnector,
+  setEnrollment,
+  updateConnector,
+  type Connector,
+  type SeenConnector,
+} from '../../core/db/connectors/connectors.ts'
+import { doomedDestination, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
+import { refuse, refuseField } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { makeSecret } from '../../core/keys/secret-text.ts'
+import { noticeConnectors } from '../../core/notices/connector-notices.ts'
+import { demand, type Access } from '../auth/principal.ts'
+import { entitlementsFor } from '../billing/standing.ts'
+import type { Deps } from '../deps.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { audit, transact } from '../writes/transact.ts'
+import type { ConnectorChanges } from './shape.ts'
+
+/** Who asks for what. */
+interface Asked extends Access {
+  deps: Deps
+}
+
+/** Said where somebody asks for what needs a gateway. (spec: Codes, BAD_REQUEST) */
+export function refuseWithoutGateway(
+  { gatewayUrl }: Pick<Deps, 'gatewayUrl'>,
+  path: string,
+): string {
+  return gatewayUrl ?? refuseField(path, 'private delivery is not configured on this deployment')
+}
+
+/** A connector that nobody has said anything of, with the text of its enrolment key. */
+export function newConnector(
+  { keyPrefix, clock }: Pick<Deps, 'keyPrefix' | 'clock'>,
+  given: Pick<Connector, 'organisationId' | 'projectId' | 'name'>,
+): { row: SeenConnector; enrollmentKey: string } {
+  const { text, hash } = makeSecret(keyPrefix, 'enr')
+  const now = new Date(clock.now())
+  const row = {
+    organisationId: given.organisationId,
+    projectId: given.projectId,
+    name: given.name,
+    id: newId(now.getTime()),
+    isDisabled: false,
+    provisionedAt: null,
+    allowedHosts: [],
+    enrollmentHash: hash,
+    metadata: {},
+    onlineReplicas: 0,
+    lastSeenAt: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+  return { row, enrollmentKey: text }
+}
+
+/** The connector with its changes; null puts a member back to its default. */
+export function changeConnector(
+  before: SeenConnector,
+  { name, allowedHosts, metadata }: ConnectorChanges,
+  now: Date,
+): SeenConnector {
+  return {
+    ...before,
+    name: name ?? before.name,
+    allowedHosts: allowedHosts === undefined ? before.allowedHosts : (allowedHosts ?? []),
+    metadata: metadata === undefined ? before.metadata : (metadata ?? {}),
+    updatedAt: now,
+  }
+}
+
+/** Inserts it unless the plan's connectors are used up: exactly, for every create of the organisation waits here. */
+export async function insertWithinLimit(tx: Db, deps: Deps, row: Connector): Promise<void> {
+  await lockOrganisation(tx, row.organisationId)
+  const { connectors: limit } = await entitlementsFor(deps, tx, row.organisationId)
+  const current = await countConnectors(tx, row.organisationId)
+  if (limit !== null && current >= limit) {
+    const message = `Cannot create connector: the plan has ${limit}, and ${current} exist`
+    refuse('CONNECTOR_LIMIT_REACHED', message, { limit, current })
+  }
+  await insertConnector(tx, row)
+}
+
+export async function createConnector(
+  { deps, principal, project }: Asked,
+  body: ConnectorChanges & { name: string },
+): Promise<{ row: SeenConnector; enrollmentKey: string }> {
+  refuseWithoutGateway(deps, 'body')
+  const { organisationId } = principal
+  const made = newConnector(deps, { organisationId, projectId: project(), name: body.name })
+  const row = changeConnector(made.row, body, made.row.createdAt)
+  await transact(deps, { constraint: CONNECTOR_NAME_TAKEN, name: row.name }, async (tx) => {
+    await insertWithinLimit(tx, deps, row)
+    await auditOf(tx, { deps, principal }, row, { verb: 'create', changes: body })
+  })
+  noticeConnectors(deps.nats, [row.id])
+  return { row, enrollmentKey: made.enrollmentKey }
+}
+
+/** Changes a connector that is there, and has gateways look at it. */
+export async function writeConnector(
+  { deps, principal, reach, id }: Asked & { id: string },
+  verb: 'update' | 'toggle',
+  changes: ConnectorChanges & { isDisabled?: boolean },
+): Promise<SeenConnector> {
+  const { isDisabled, ...others } = changes
+  const taken = { constraint: CONNECTOR_NAME_TAKEN, name: changes.name }
+  const row = await transact(deps, taken, async (tx) => {
+    const found = (await findConnector(tx, reach, id, { lock: true })) ?? refuseMissing('cnr', id)
+    const changed = {
+      ...changeConnector(found, others, new Date(deps.clock.now())),
+      isDisabled: isDisabled ?? found.isDisabled,
+    }
+    await updateConnector(tx, changed)
+    await auditOf(tx, { deps, principal }, changed, { verb, changes })
+    return changed
+  })
+  noticeConnectors(deps.nats, [id])
+  return row
+}
+
+/** The one before is good no more; replicas that have enrolled go on. */
+export async function regenerateEnrollment({
+  deps,
+  principal,
+  reach,
+  id,
+}: Asked & { id: string }): Promise<string> {
+  const { text, hash } = makeSecret(deps.keyPrefix, 'enr')
+  await deps.db.transaction().execute(async (tx) => {
+    const found = (await findConnector(tx, reach, id, { lock: true })) ?? refuseMissing('cnr', id)
+    await setEnrollment(tx, id, { hash, now: new Date(deps.clock.now()) })
+    await auditOf(tx, { deps, principal }, found, { verb: 'regenerate-enrollment', changes: {} })
+  })
+  return text
+}
+
+/** The rows that went with a connector, for processes that keep them in memory. */
+export interface Removed {
+  destinationIds: string[]
+  sourceIds: string[]
+}
+
+export async function removeConnector(
+  { deps, principal, reach, id }: Asked & { id: string },
+  isCascade: boolean,
+): Promise<Removed> {
+  const removed = await deps.db.transaction().execute(async (tx) => {
+    const found = (await findConnector(tx, reach, id, { lock: true })) ?? refuseMissing('cnr', id)
+    if (found.provisionedAt === null) {
+      refuse('CONNECTOR_PROVISIONING', 'Cannot delete connector: it is being provisioned')
+    }
+    const destinations = await destinationsThrough(tx, id)
+    if (destinations.length > 0) {
+      if (!isCascade) {
+        refuse(
+          'CONFLICT',
+          `Cannot delete connector: ${destinations.length} destinations use it (cascade=true deletes them)`,
+        )
+      }
+      demand(principal, { resource: 'destinations', level: 'write', isExplicit: true })
+    }
+    const connections = []
+    for (const destination of destinations) {
+      connections.push(...(await connectionsOf(tx, 'destination_id', destination.id)))
+    }
+    if (connections.length > 0) {
+      demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
+    }
+    const now = new Date(deps.clock.now())
+    const destinationIds = destinations.map((destination) => destination.id)
+    await doomRoutes(tx, destinationIds.map(doomedDestination), now)
+    for (const destinationId of destinationIds) await deleteDestination(tx, destinationId)
+    await deleteConnector(tx, id, now)
+    await auditOf(tx, { deps, principal }, found, {
+      verb: 'delete',
+      changes: { name: found.name, destinations: destinations.map(({ name }) => name) },
+    })
+    return { destinationIds, sourceIds: connections.map(({ sourceId }) => sourceId) }
+  })
+  noticeConnectors(deps.nats, [id])
+  return removed
+}
+
+async function auditOf(
+  tx: Db,
+  { deps, principal }: Pick<Asked, 'deps' | 'principal'>,
+  { id, projectId }: Connector,
+  {
+    verb,
+    changes,
+  }: {
+    verb: 'create' | 'update' | 'toggle' | 'delete' | 'regenerate-enrollment'
+    changes: Record<string, unknown>
+  },
+): Promise<void> {
+  await audit(tx, deps, { principal, projectId, kind: 'connector', verb, id, changes })
+}

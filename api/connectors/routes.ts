@@ -1,0 +1,172 @@
+import { z } from 'zod'
+
+import { findConnector, listConnectors } from '../../core/db/connectors/connectors.ts'
+import { doomedDestination } from '../../core/db/deliveries/act/doomed-routes.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
+import { refuseMissing } from '../http/failure.ts'
+import { Cascade, NoMembers } from '../http/fields.ts'
+import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
+import { route } from '../http/route.ts'
+import { endWaiting } from '../writes/cancel-waiting.ts'
+import { createConnector, regenerateEnrollment, removeConnector, writeConnector } from './change.ts'
+import {
+  Connector,
+  ConnectorCreate,
+  ConnectorToggle,
+  ConnectorUpdate,
+  CreatedConnector,
+  Enrollment,
+  viewConnector,
+} from './shape.ts'
+
+const tag = 'Connectors'
+const read = { resource: 'connectors', level: 'read' } as const
+const write = { resource: 'connectors', level: 'write' } as const
+const noQuery = z.strictObject({})
+
+export const CONNECTOR_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/connectors',
+    operationId: 'listConnectors',
+    tag,
+    summary: 'List the connectors of a project',
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: ListQuery,
+    body: null,
+    responses: { 200: listOf(Connector, 'ConnectorList') },
+    errors: [],
+    async handle({ deps, project, query }) {
+      const list = readPage(query, 'connectors', project())
+      const rows = await listConnectors(deps.db, project(), list.page)
+      return { status: 200, body: toList(rows, list, viewConnector) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/connectors',
+    operationId: 'createConnector',
+    tag,
+    summary: 'Create a connector',
+    description:
+      'The answer shows the enrolment key, this once. `provisionedAt` is null until a gateway has taken the connector over, which takes a second at most. Without a gateway in the deployment it is `BAD_REQUEST`.',
+    permission: { ...write, isExplicit: true },
+    scope: 'project',
+    params: {},
+    query: noQuery,
+    body: ConnectorCreate,
+    responses: { 201: CreatedConnector },
+    isSecret: true,
+    errors: ['CONNECTOR_LIMIT_REACHED', 'CONFLICT'],
+    async handle(call) {
+      const { row, enrollmentKey } = await createConnector(call, call.body)
+      return { status: 201, body: { ...viewConnector(row), enrollmentKey } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/connectors/:id',
+    operationId: 'getConnector',
+    tag,
+    summary: 'Read a connector',
+    permission: read,
+    scope: 'reach',
+    params: { id: 'cnr' },
+    query: noQuery,
+    body: null,
+    responses: { 200: Connector },
+    errors: [],
+    async handle({ deps, reach, params }) {
+      const row = await findConnector(deps.db, reach, params.id)
+      return { status: 200, body: viewConnector(row ?? refuseMissing('cnr', params.id)) }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/connectors/:id',
+    operationId: 'updateConnector',
+    tag,
+    summary: 'Change a connector',
+    description: 'Agents that are connected hear of other `allowedHosts` at once.',
+    permission: write,
+    scope: 'reach',
+    params: { id: 'cnr' },
+    query: noQuery,
+    body: ConnectorUpdate,
+    responses: { 200: Connector },
+    errors: ['CONFLICT'],
+    async handle(call) {
+      const row = await writeConnector({ ...call, id: call.params.id }, 'update', call.body.data)
+      return { status: 200, body: viewConnector(row) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/connectors/:id/toggle-disabled',
+    operationId: 'toggleConnector',
+    tag,
+    summary: 'Disable a connector or enable it',
+    description:
+      'Disabling ends the sessions of its replicas within a second; what is meant for it waits and goes out when it is enabled.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    params: { id: 'cnr' },
+    query: noQuery,
+    body: ConnectorToggle,
+    responses: { 200: Connector },
+    errors: [],
+    async handle(call) {
+      const row = await writeConnector({ ...call, id: call.params.id }, 'toggle', call.body)
+      return { status: 200, body: viewConnector(row) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/connectors/:id/regenerate-enrollment',
+    operationId: 'regenerateEnrollment',
+    tag,
+    summary: 'Replace the enrolment key of a connector',
+    description:
+      'The key before is good no more; replicas that have enrolled go on. The answer shows the new one, this once.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    params: { id: 'cnr' },
+    query: noQuery,
+    body: NoMembers,
+    responses: { 200: Enrollment },
+    isSecret: true,
+    errors: [],
+    async handle(call) {
+      const enrollmentKey = await regenerateEnrollment({ ...call, id: call.params.id })
+      return { status: 200, body: { enrollmentKey } }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/connectors/:id',
+    operationId: 'deleteConnector',
+    tag,
+    summary: 'Delete a connector',
+    description:
+      'The sessions of its replicas end within a second. If destinations use the connector, this needs `cascade=true` and a key that may delete them and their connections; deliveries that wait for them are cancelled.',
+    permission: { ...write, isExplicit: true },
+    scope: 'reach',
+    params: { id: 'cnr' },
+    query: z.strictObject({ cascade: Cascade }),
+    body: null,
+    responses: { 204: null },
+    errors: ['CONNECTOR_PROVISIONING', 'CONFLICT'],
+    async handle(call) {
+      const { deps, params, query } = call
+      const removed = await removeConnector({ ...call, id: params.id }, query.cascade)
+      await endWaiting(deps, removed.destinationIds.map(doomedDestination))
+      await announceChanges(deps, [
+        ...removed.destinationIds.map((id) => ({ kind: 'destination' as const, id })),
+        ...removed.sourceIds.map((id) => ({ kind: 'source' as const, id })),
+      ])
+      return { status: 204 }
+    },
+  }),
+]

@@ -1,0 +1,108 @@
+import { z } from 'zod'
+
+import { timestamp } from '../../core/clock.ts'
+import type { SeenConnector } from '../../core/db/connectors/connectors.ts'
+import { encodeId } from '../../core/ids.ts'
+import { ALLOWED_HOST_LENGTH_MAX, ALLOWED_HOSTS_MAX } from '../../core/limits.ts'
+import { Id, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
+
+const HOSTS =
+  'Hosts that the agents may reach, if their own lists allow them too; `*.` at the front of one stands for any name below it. Empty narrows nothing.'
+
+export const ShownHosts = z.array(z.string()).describe(HOSTS)
+
+export const Connector = z
+  .object({
+    id: Id('cnr').describe('The id of the connector.'),
+    projectId: Id('prj').describe('The project that it is in.'),
+    name: ShownName.describe('Its name, which is unique in the project.'),
+    isDisabled: z.boolean().describe('A disabled one has no sessions: what is meant for it waits.'),
+    provisionedAt: Timestamp.nullable().describe(
+      'When a gateway took it over, which takes a second at most; null before.',
+    ),
+    allowedHosts: ShownHosts,
+    onlineReplicas: z.int().describe('How many replicas have a session at a gateway now.'),
+    lastSeenAt: Timestamp.nullable().describe('When a replica was last heard of; null is never.'),
+    metadata: Metadata,
+    createdAt: Timestamp.describe('When it was created.'),
+    updatedAt: Timestamp.describe('When it was last changed.'),
+  })
+  .meta({ id: 'Connector', description: 'The way to destinations that accept no visitors.' })
+
+const EnrollmentKey = z
+  .string()
+  .describe('The key that agents enrol with, `pst_enr_…`. It is shown this once.')
+
+export const CreatedConnector = Connector.extend({ enrollmentKey: EnrollmentKey }).meta({
+  id: 'CreatedConnector',
+  description: 'A new connector with its enrolment key.',
+})
+
+export const Enrollment = z
+  .object({ enrollmentKey: EnrollmentKey })
+  .meta({ id: 'Enrollment', description: 'The new enrolment key of a connector.' })
+
+const AllowedHost = z
+  .string()
+  .min(1)
+  .max(ALLOWED_HOST_LENGTH_MAX, { abort: true })
+  .refine((text) => !/[\s\p{Cc}]/u.test(text), 'Expected no blanks and no control characters')
+
+const changeable = {
+  name: Name.describe('Unique in the project.'),
+  allowedHosts: z
+    .array(AllowedHost)
+    .max(ALLOWED_HOSTS_MAX)
+    .nullable()
+    .describe(`${HOSTS} At most ${ALLOWED_HOSTS_MAX}; null is none.`),
+  metadata: Metadata.nullable().describe('Null is none.'),
+}
+
+const Changes = z
+  .strictObject(changeable)
+  .partial()
+  .meta({ id: 'ConnectorChanges', description: 'The members to change; the others stay.' })
+
+export type ConnectorChanges = z.output<typeof Changes>
+
+export const ConnectorCreate = Changes.required({ name: true }).meta({
+  id: 'ConnectorCreate',
+  description: 'A connector to make.',
+  examples: [{ name: 'office' }],
+})
+
+export const ConnectorUpsert = ConnectorCreate.partial({ name: true }).meta({
+  id: 'ConnectorUpsert',
+  description: 'A whole connector. The path has its name; one that is given here is the same.',
+  examples: [{ allowedHosts: ['billing.internal'] }],
+})
+
+export const ConnectorUpdate = z
+  .strictObject({ data: Changes })
+  .meta({ id: 'ConnectorUpdate', description: 'A change of a connector.' })
+
+export const ConnectorToggle = z
+  .strictObject({
+    isDisabled: z.boolean().describe('True ends its sessions and lets none begin.'),
+  })
+  .meta({ id: 'ConnectorToggle', description: 'Whether a connector is disabled.' })
+
+export function viewConnector(row: SeenConnector): z.input<typeof Connector> {
+  return {
+    id: encodeId('cnr', row.id),
+    projectId: encodeId('prj', row.projectId),
+    name: row.name,
+    isDisabled: row.isDisabled,
+    provisionedAt: timeOf(row.provisionedAt),
+    allowedHosts: row.allowedHosts,
+    onlineReplicas: row.onlineReplicas,
+    lastSeenAt: timeOf(row.lastSeenAt),
+    metadata: row.metadata,
+    createdAt: timestamp(row.createdAt.getTime()),
+    updatedAt: timestamp(row.updatedAt.getTime()),
+  }
+}
+
+function timeOf(moment: Date | null): string | null {
+  return moment === null ? null : timestamp(moment.getTime())
+}

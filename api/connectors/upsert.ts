@@ -1,0 +1,72 @@
+import { z } from 'zod'
+
+import { lockByName } from '../../core/db/configuration/by-name.ts'
+import {
+  CONNECTOR_NAME_TAKEN,
+  findConnector,
+  updateConnector,
+  type SeenConnector,
+} from '../../core/db/connectors/connectors.ts'
+import { noticeConnectors } from '../../core/notices/connector-notices.ts'
+import { demand } from '../auth/principal.ts'
+import { route, type Call } from '../http/route.ts'
+import { refuseOtherName, upsert, type Upserted } from '../writes/upsert.ts'
+import { changeConnector, insertWithinLimit, newConnector, refuseWithoutGateway } from './change.ts'
+import { Connector, ConnectorUpsert, CreatedConnector, viewConnector } from './shape.ts'
+
+/** For declarative clients. */
+export const CONNECTOR_UPSERT = route({
+  method: 'PUT',
+  path: '/connectors/by-name/:name',
+  operationId: 'upsertConnector',
+  tag: 'Connectors',
+  summary: 'Create a connector or change the one of that name',
+  description:
+    'For declarative clients: 201 with the enrolment key when it was created, which needs an explicit grant as creating does; 200 when it was changed or was so already, and then nothing is written. The body is the whole configuration: a member that is left out goes back to its default. But whether it is disabled stays as it is.',
+  permission: { resource: 'connectors', level: 'write' },
+  scope: 'project',
+  params: { name: 'name' },
+  query: z.strictObject({}),
+  body: ConnectorUpsert,
+  responses: { 200: Connector, 201: CreatedConnector },
+  isSecret: true,
+  errors: ['CONNECTOR_LIMIT_REACHED', 'CONFLICT'],
+  async handle(call) {
+    const { before, row, enrollmentKey } = await upsertConnector(call)
+    const body = viewConnector(row)
+    return before === undefined
+      ? { status: 201, body: { ...body, enrollmentKey } }
+      : { status: 200, body }
+  },
+})
+
+async function upsertConnector(
+  call: Call<{ name: string }, unknown, z.output<typeof ConnectorUpsert>>,
+): Promise<Upserted<SeenConnector> & { enrollmentKey: string }> {
+  const { deps, principal, project, params, body } = call
+  refuseOtherName(params.name, body.name)
+  const { organisationId } = principal
+  const named = { organisationId, projectId: project(), name: params.name }
+  const made = newConnector(deps, named)
+  const declared = { allowedHosts: body.allowedHosts ?? null, metadata: body.metadata ?? null }
+  const upserted = await upsert<SeenConnector>(call, {
+    kind: 'connector',
+    constraint: CONNECTOR_NAME_TAKEN,
+    async find(tx) {
+      const id = await lockByName(tx, 'connector', named)
+      return id === undefined ? undefined : await findConnector(tx, named, id)
+    },
+    make() {
+      demand(principal, { resource: 'connectors', level: 'write', isExplicit: true })
+      refuseWithoutGateway(deps, 'body')
+      return made.row
+    },
+    declare: (before, now) => changeConnector(before, declared, now),
+    insert: async (tx, row) => await insertWithinLimit(tx, deps, row),
+    update: updateConnector,
+    projectIdOf: (row) => row.projectId,
+    shown: { ...body, name: params.name },
+  })
+  noticeConnectors(deps.nats, [upserted.row.id])
+  return { ...upserted, enrollmentKey: made.enrollmentKey }
+}
