@@ -159,6 +159,12 @@ export const CLAIM_BYTES_MAX = 2 * 1024 * 1024
 export const PULL_BYTES_MAX = 512 * 1024
 export const LANE_BYTES_MAX = 4 * 1024 * 1024
 
+/** Deliveries in a worker's hands past which it takes no message, and at seven eighths of it no due row. Ours. */
+export const WORK_MAX = 8_192
+
+/** Attempts that a worker has under way, if the descriptors of its process allow as many. Ours. */
+export const SOCKETS_MAX = 8_192
+
 /**
  * Bodies larger than `MESSAGE_BODY_BYTES_MAX` that a worker has in memory to send them, over all destinations, for those
  * of an organisation and for one. The others wait in PostgreSQL. Ours.

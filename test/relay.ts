@@ -10,7 +10,7 @@ import { openDb, openPool } from '../core/db/connection/db.ts'
 import { compileCidrs, isReachable } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { ensureDeliveryStream } from '../core/jetstream/delivery-stream.ts'
-import { INGEST_STATEMENT_TIMEOUT_MS } from '../core/limits.ts'
+import { INGEST_STATEMENT_TIMEOUT_MS, SOCKETS_MAX } from '../core/limits.ts'
 import { openNats } from '../core/nats.ts'
 import { startHousekeeper } from '../dataplane/housekeeper/housekeeper.ts'
 import { openIngest } from '../dataplane/ingest/ingest.ts'
@@ -310,6 +310,7 @@ async function openWorkerOn(
       isAllowed: (address) => isReachable(address, allowed),
       name,
       random: Math.random,
+      socketsMax: SOCKETS_MAX,
       metrics: openMetrics(registry),
     }),
   )

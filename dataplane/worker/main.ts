@@ -15,6 +15,7 @@ import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
 import { configOrEnd, Readiness, warnOfMisspelt, whenUsable } from '../../core/start-up.ts'
 import { openMetrics } from './in-flight/metrics.ts'
+import { socketsOf } from './sockets-max.ts'
 import { startWorker } from './worker.ts'
 
 const config = configOrEnd(process.env)
@@ -56,6 +57,7 @@ await using worker = await startWorker({
   isAllowed: (address) => isReachable(address, allowed),
   name: config.INSTANCE_NAME,
   random: Math.random,
+  socketsMax: await socketsOf('/proc/self/limits'),
   metrics: openMetrics(registry),
 })
 readiness.is(async () => {

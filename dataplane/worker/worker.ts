@@ -20,6 +20,7 @@ import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
+import { Allowances } from './in-flight/allowances.ts'
 import { InFlight } from './in-flight/in-flight.ts'
 import { openMemory, type Memory } from './in-flight/memory.ts'
 import type { WorkerMetrics } from './in-flight/metrics.ts'
@@ -64,6 +65,8 @@ export interface WorkerDeps {
   /** Under which name the lease is held and rows are claimed. */
   name: string
   random: () => number
+  /** Attempts that may be under way at once. */
+  socketsMax: number
   metrics: WorkerMetrics
 }
 
@@ -211,6 +214,7 @@ function openLanes(
     destinations,
     deliver: passed.deliver,
     noteBusy: (id, window) => busyNotes.note(id, window),
+    allowances: new Allowances(deps.socketsMax),
     largeBodies: memory.largeBodies,
     largeBodiesOf: (organisationId) => memory.largeBodiesOf(organisationId),
     readBody: async ({ class: eventClass, eventId }) =>

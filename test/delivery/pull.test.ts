@@ -173,7 +173,7 @@ async function openStreamConsumer(
   const streamConsumer = new StreamConsumer({
     ...deps,
     clock,
-    results: openResults({ pool, clock, log }),
+    results: openResults({ pool, clock, log, name: 'test' }),
     inFlight,
     lanes: {
       get held() {

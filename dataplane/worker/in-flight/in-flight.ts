@@ -94,6 +94,8 @@ export class InFlight {
     if (this.#works.get(work.deliveryId) === work) this.#works.delete(work.deliveryId)
     this.#underWay.delete(work)
     work.room.give()
+    work.allowance?.add(-work.bytes, -1)
+    work.allowance = null
   }
 
   #remember(deliveryId: string): void {

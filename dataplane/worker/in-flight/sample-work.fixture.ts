@@ -33,6 +33,7 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     largeBodyRoom: [],
     bytes: 0,
     room: new ByteBudget(0).hold(0),
+    allowance: null,
     message: null,
     isParking: false,
     queuedAt: 0,

@@ -2,6 +2,7 @@ import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
 import type { ClaimedDelivery } from '../../../core/db/deliveries/work/read-claimed.ts'
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import type { DeliveryMessage } from '../../../core/jetstream/delivery-message.ts'
+import type { Allowance } from './allowances.ts'
 import type { Share } from './byte-budget.ts'
 import type { MessageAck } from './message-ack.ts'
 
@@ -53,6 +54,8 @@ export interface Work {
   bytes: number
   /** The same of what work may take; its answer is added. */
   room: Share
+  /** The allowance of its lane, which counts it until it ends. */
+  allowance: Allowance | null
   /** The message that it came with and has not answered; null when its row replaces the message. */
   message: MessageAck | null
   /** It is on its way to PostgreSQL, where it may be claimed again before this worker knows that it got there. */
@@ -121,6 +124,7 @@ export function workOfMessage(
     largeBodyRoom: [],
     bytes: origin.bytes,
     room: origin.room,
+    allowance: null,
     message: origin.message,
     isParking: false,
     queuedAt: performance.now(),
@@ -142,6 +146,7 @@ export function workOfClaim(
     isWaiting: true,
     largeBodyRoom: [],
     room,
+    allowance: null,
     message: null,
     isParking: false,
     queuedAt: performance.now(),
@@ -149,20 +154,25 @@ export function workOfClaim(
   }
 }
 
+/** The row of a work that goes to wait in a partition; it is on its way there from now on. */
 export function parkedOf(
   work: Work,
-  reason: Pick<Parked, 'status' | 'throttledAtMs' | 'lastError'>,
+  partition: number,
+  { status, lastError, nowMs }: Pick<Parked, 'status' | 'lastError'> & { nowMs: number },
 ): Parked {
+  work.isParking = true
+  const throttledAtMs = work.throttledAtMs ?? (status === 'throttled' ? nowMs : null)
   return {
     class: work.class,
     deliveryId: work.deliveryId,
     organisationId: work.organisationId,
     projectId: work.projectId,
     destinationId: work.destinationId,
-    partition: work.partition,
+    partition,
     hold: work.hold,
     attemptTrigger: work.attemptTrigger,
-    ...reason,
-    ...(work.isThrottleKept && { throttledAtMs: null }),
+    status,
+    throttledAtMs: work.isThrottleKept ? null : throttledAtMs,
+    lastError,
   }
 }

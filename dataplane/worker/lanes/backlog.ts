@@ -1,5 +1,6 @@
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import type { Logger } from '../../../core/log.ts'
+import type { Allowance } from '../in-flight/allowances.ts'
 import { isByHand, type Work } from '../in-flight/work.ts'
 
 export interface BacklogDeps {
@@ -9,10 +10,16 @@ export interface BacklogDeps {
   claimParked(
     lane: LaneKey,
     limit: number,
-    byHandOnly: boolean,
+    how: ClaimHow,
   ): Promise<{ works: Work[]; isAll: boolean }>
   /** Hands parked rows over from one partition to that of the lane. */
   moveParked(lane: LaneKey, from: number): Promise<void>
+}
+
+interface ClaimHow {
+  byHandOnly: boolean
+  /** The allowance of a lane whose attempts hang, to which the claim keeps. */
+  allowance?: Allowance | undefined
 }
 
 /** A destination and the partition whose owner sends to it. */
@@ -76,11 +83,18 @@ export class Backlog {
   }
 
   /** Brings back the oldest. */
-  async claim(lane: LaneKey, limit: number, admit: (work: Work) => void): Promise<void> {
+  async claim(
+    lane: LaneKey,
+    { limit, allowance }: { limit: number; allowance: Allowance | undefined },
+    admit: (work: Work) => void,
+  ): Promise<void> {
     this.#isClaiming = true
     try {
       const parksBefore = this.#parks
-      const { works, isAll } = await this.#deps.claimParked(lane, limit, false)
+      const { works, isAll } = await this.#deps.claimParked(lane, limit, {
+        byHandOnly: false,
+        allowance,
+      })
       if (isAll && this.#parks === parksBefore) {
         this.#isDry = this.#parking > 0
         this.#exists = this.#isDry
@@ -99,7 +113,7 @@ export class Backlog {
     this.#isClaiming = true
     this.#mayHoldByHand = false
     try {
-      const { works } = await this.#deps.claimParked(lane, 1, true)
+      const { works } = await this.#deps.claimParked(lane, 1, { byHandOnly: true })
       this.#mayHoldByHand ||= works.length > 0
       for (const work of works) admit(work)
     } catch (err) {

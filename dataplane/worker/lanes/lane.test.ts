@@ -5,8 +5,13 @@ import { expect, onTestFinished, test } from 'vitest'
 
 import { openClock } from '../../../core/clock.ts'
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
-import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
+import {
+  DESTINATION_CONCURRENCY_DEFAULT,
+  SOCKETS_MAX,
+  WORK_BYTES_MAX,
+} from '../../../core/limits.ts'
 import type { Pace } from '../../../core/pacing/gcra.ts'
+import { Allowances } from '../in-flight/allowances.ts'
 import { ByteBudget } from '../in-flight/byte-budget.ts'
 import { InFlight } from '../in-flight/in-flight.ts'
 import { SAMPLE_DESTINATION, sampleWork } from '../in-flight/sample-work.fixture.ts'
@@ -31,6 +36,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       clock,
       log: pino({ level: 'silent' }),
       pacer: new Pacer(),
+      allowances: new Allowances(SOCKETS_MAX),
       largeBodies: new ByteBudget(1),
       largeBodiesOf: () => new ByteBudget(1),
       readBody: async () => undefined,
@@ -145,4 +151,65 @@ test('a lane whose destination does not answer claims no more than its next turn
   lane.noteParked(0)
   for (let turns = 0; turns < 100; turns++) await nextTurn()
   expect(seen.claimed).toBeLessThanOrEqual(2 * DESTINATION_CONCURRENCY_DEFAULT)
+})
+
+test('a lane that hangs keeps a third of the worker, parks the rest, and takes none of it back', async () => {
+  let claims = 0
+  const { lane, parked, seen } = openLane(() => new Promise(() => undefined), {
+    claimParked: async () => {
+      claims++
+      return { works: [], isAll: false }
+    },
+  })
+  const bytes = WORK_BYTES_MAX / 32
+  for (let n = 0; n < 32; n++) lane.admit(sampleWork({ deliveryId: String(n), bytes }))
+  lane.tick()
+  for (let turns = 0; turns < 100; turns++) await nextTurn()
+  expect(seen.sent).toBe(11)
+  expect(parked).toHaveLength(21)
+  expect(claims).toBe(0)
+})
+
+test('a lane that keeps up parks nothing, however much it holds', async () => {
+  const { lane, parked, seen } = openLane(async () => {
+    await nextTurn()
+    return { hasSucceeded: true, busy: null }
+  })
+  for (let n = 0; n < 64; n++) lane.admit(sampleWork({ deliveryId: `first ${n}` }))
+  while (!lane.isIdle) await nextTurn()
+  const bytes = WORK_BYTES_MAX / 30
+  for (let n = 0; n < 25; n++) lane.admit(sampleWork({ deliveryId: String(n), bytes }))
+  while (!lane.isIdle) await nextTurn()
+  expect(parked).toEqual([])
+  expect(seen.sent).toBe(64 + 25)
+})
+
+test('an attempt by hand goes although its lane holds all that it may', async () => {
+  const { lane, parked } = openLane(() => new Promise(() => undefined))
+  const bytes = WORK_BYTES_MAX / 4
+  for (let n = 0; n < 3; n++) lane.admit(sampleWork({ deliveryId: String(n), bytes }))
+  expect(parked).toHaveLength(1)
+  lane.admit(sampleWork({ deliveryId: 'by hand', attemptTrigger: 'manual', isWaiting: true }))
+  expect(parked).toHaveLength(1)
+  expect(lane.held).toBe(3)
+})
+
+test('work that no socket is left for waits, and goes when one is free', async () => {
+  const ends: (() => void)[] = []
+  const { lane, seen, parked } = openLane(
+    async () => {
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return { hasSucceeded: true, busy: null }
+    },
+    { allowances: new Allowances(9) },
+  )
+  for (let n = 0; n < 10; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
+  expect(seen.sent).toBe(3)
+  for (let ended = 0; ended < 10; ended++) {
+    ends[ended]?.()
+    for (let turns = 0; turns < 5; turns++) await nextTurn()
+    expect(seen.sent - ended - 1).toBeLessThanOrEqual(3)
+  }
+  expect(seen.sent).toBe(10)
+  expect(parked).toEqual([])
 })

@@ -4,6 +4,7 @@ import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
+import type { Allowances } from '../in-flight/allowances.ts'
 import { isByHand, isWhole, parkedOf, type WholeWork, type Work } from '../in-flight/work.ts'
 import type { Standing } from '../own/holdings.ts'
 import type { Answered, Target } from '../send/deliver.ts'
@@ -11,6 +12,7 @@ import type { Destination } from '../send/destination.ts'
 import { Alarm } from './alarm.ts'
 import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
 import { BusyState } from './busy-state.ts'
+import { LaneLoad } from './lane-load.ts'
 import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
 import type { Pacer } from './pacer.ts'
 import type { Withdrawals } from './withdrawals.ts'
@@ -41,6 +43,7 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   clock: Clock
   log: Logger
   pacer: Pacer
+  allowances: Allowances
   /** Attempts the work and records what came of it. Resolves with what the answer says about the lane. */
   deliver(work: WholeWork, to: Target): Promise<Answered>
   /** The destination is busy, or, with null, is not any more. */
@@ -77,15 +80,13 @@ export class Lane {
   /** The last known one of a destination that is gone. */
   #partition: number
   #isClosed = false
-  #active = 0
+  readonly #load: LaneLoad
   /** The stream gave it ample work, and it has not made room since. */
   #isFilled = false
   readonly #busyState: BusyState
   /** The last that wanted to go was held by pacing. */
   #isPaced = false
   readonly #alarm = new Alarm(() => this.#pump())
-  #completedRecently = 0
-  #completedBefore = 0
 
   constructor(deps: LaneDeps, key: LaneKey, destination: Destination | undefined) {
     this.#deps = deps
@@ -96,6 +97,7 @@ export class Lane {
       deps.noteBusy(key.destinationId, busy),
     )
     this.#backlog = new Backlog(deps)
+    this.#load = new LaneLoad(deps.allowances)
     this.#largeBodies = new LargeBodies(deps, this.#queue, {
       ahead: () => this.#ahead(),
       changed: () => this.#pump(),
@@ -112,11 +114,13 @@ export class Lane {
   }
 
   get isIdle(): boolean {
-    return this.isEmpty && this.#active === 0 && !this.#backlog.exists && !this.#busyState.isBusy
+    return (
+      this.isEmpty && this.#load.active === 0 && !this.#backlog.exists && !this.#busyState.isBusy
+    )
   }
 
   get held(): number {
-    return this.#queue.length + this.#active
+    return this.#queue.length + this.#load.active
   }
 
   /** Nothing more should be taken from the stream for its partition now. */
@@ -124,12 +128,19 @@ export class Lane {
     return this.#isFilled && !this.#queue.isScant && this.#keepsUpWithin(HELD_BACK_MS)
   }
 
+  /** Takes work from anywhere but its own backlog. */
   admit(work: Work): void {
+    const isOver = this.#load.isOver && work.attemptTrigger !== 'manual'
+    this.#admit(work, isOver || (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom)))
+  }
+
+  #admit(work: Work, goesBehind: boolean): void {
     const { inFlight } = this.#deps
     if (!inFlight.take(work)) {
       inFlight.abandon(work)
       return
     }
+    if (!this.#isClosed) this.#load.add(work)
     if (this.#isWithdrawn(work)) return
     const standing = this.#deps.standingOf(work.hold)
     if (this.#isClosed || standing === 'lost') {
@@ -142,7 +153,7 @@ export class Lane {
       this.#destination.partition !== work.partition
     ) {
       this.#park([work])
-    } else if (!work.isWaiting && (this.#backlog.exists || !this.#hasRoom)) {
+    } else if (goesBehind) {
       this.#park([work], this.#isPaced ? 'throttled' : 'pending')
     } else {
       this.#queue.push(work)
@@ -181,8 +192,7 @@ export class Lane {
 
   /** Once a second: what has waited too long in memory is parked, and a stalled refill tried again. */
   tick(): void {
-    this.#completedBefore = this.#completedRecently
-    this.#completedRecently = 0
+    this.#load.turn()
     this.#dropStale()
     const oldest = this.#queue.first
     if (oldest !== undefined && performance.now() - oldest.queuedAt > QUEUED_MAX_MS) {
@@ -201,6 +211,7 @@ export class Lane {
     this.#isClosed = true
     this.#alarm[Symbol.dispose]()
     this.#release(this.#queue.drop())
+    this.#load[Symbol.dispose]()
   }
 
   /** Whether the delivery is withdrawn and must not be sent. Its canceller writes the status; an orphan is cancelled here. */
@@ -247,7 +258,7 @@ export class Lane {
   #sendFirst(destination: Destination, nowMs: number): void {
     const { pacer } = this.#deps
     for (let work = this.#queue.first; work !== undefined; work = this.#queue.first) {
-      if (this.#active >= this.#concurrency(destination, work)) return
+      if (this.#load.active >= this.#concurrency(destination, work) || !this.#load.hasSocket) return
       // A delivery without its body takes no turn yet: pacing counts sent deliveries.
       const nextMs = isWhole(work)
         ? pacer.take(destination, nowMs)
@@ -263,9 +274,9 @@ export class Lane {
   /** How many may go out now, or in a moment. */
   #ahead(): number {
     const destination = this.#destination
-    if (this.#isClosed || destination?.isEnabled !== true) return 0
+    if (this.#isClosed || destination?.isEnabled !== true || !this.#load.hasSocket) return 0
     const nowMs = this.#deps.clock.now()
-    const free = this.#concurrency(destination, this.#queue.first) - this.#active
+    const free = this.#concurrency(destination, this.#queue.first) - this.#load.active
     return Math.min(free, this.#deps.pacer.capacity(destination, nowMs, READ_AHEAD_MS).count)
   }
 
@@ -298,12 +309,11 @@ export class Lane {
   }
 
   async #send(work: WholeWork, destination: Destination): Promise<void> {
-    this.#active++
+    this.#load.begin()
     const startedAtMs = this.#deps.clock.now()
     const isCurrent = () => this.#destination?.resumedAtMs === destination.resumedAtMs
     const answered = await this.#deps.deliver(work, { destination, isCurrent })
-    this.#active--
-    this.#completedRecently++
+    this.#load.end()
     if (isCurrent()) this.#busyState.learn(this.#deps.clock.now(), answered, startedAtMs)
     if (answered.busy !== null) this.#backlog.note()
     this.#pump()
@@ -324,18 +334,9 @@ export class Lane {
   }
 
   #park(works: Work[], status: Parked['status'] = 'pending'): void {
-    const nowMs = this.#deps.clock.now()
-    const partition = this.#partition
     const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
-    for (const work of works) work.isParking = true
-    const rows = works.map((work) => ({
-      ...parkedOf(work, {
-        status,
-        throttledAtMs: status === 'throttled' ? (work.throttledAtMs ?? nowMs) : work.throttledAtMs,
-        lastError,
-      }),
-      partition,
-    }))
+    const reason = { status, lastError, nowMs: this.#deps.clock.now() }
+    const rows = works.map((work) => parkedOf(work, this.#partition, reason))
     void this.#backlog.add(rows).then(() => {
       // A deletion that was heard of meanwhile found neither the row nor the work.
       for (const work of works) if (!this.#isWithdrawn(work)) this.#deps.inFlight.settle(work)
@@ -346,20 +347,21 @@ export class Lane {
 
   #refill(): void {
     if (!this.#backlog.mayClaim || !this.#queue.isLow) return
-    const limit = this.#refillLimit()
-    if (limit <= 0) return
-    void this.#claim((admit) => this.#backlog.claim(this.#key, limit, admit))
+    const wanted = this.#refillLimit()
+    const allowance = this.#load.bounds
+    if (wanted <= 0 || allowance?.rowsFor(wanted) === 0) return
+    void this.#claim((admit) => this.#backlog.claim(this.#key, { limit: wanted, allowance }, admit))
   }
 
   #refillByHand(): void {
-    if (!this.#backlog.mayClaimByHand || this.#active > 0 || this.#queue.length > 0) return
+    if (!this.#backlog.mayClaimByHand || this.#load.active > 0 || this.#queue.length > 0) return
     void this.#claim((admit) => this.#backlog.claimByHand(this.#key, admit))
   }
 
   async #claim(take: (admit: (work: Work) => void) => Promise<void>): Promise<void> {
     {
       using _claim = this.#deps.inFlight.claiming()
-      await take((work) => this.admit(work))
+      await take((work) => this.#admit(work, false))
     }
     this.#pump()
   }
@@ -368,12 +370,12 @@ export class Lane {
   #refillLimit(): number {
     const destination = this.#destination
     if (destination === undefined) return REFILL_MAX
-    if (this.#busyState.isBusy) return this.#active === 0 && this.#queue.length === 0 ? 1 : 0
+    if (!this.#load.hasSocket) return 0
+    if (this.#busyState.isBusy) return this.#load.active === 0 && this.#queue.length === 0 ? 1 : 0
     const nowMs = this.#deps.clock.now()
     const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
     if (pace.count === 0) this.#alarm.set(pace.nextMs, nowMs)
-    const speed =
-      this.#concurrency(destination) + 2 * this.#completedBefore + this.#completedRecently
+    const speed = this.#concurrency(destination) + this.#load.expected
     const wanted = Math.min(pace.count, speed)
     const room = wanted - this.#queue.length
     // A claim of one row costs as much as a claim of many.

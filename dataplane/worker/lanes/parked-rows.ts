@@ -38,11 +38,14 @@ export function openParkedRows({
       return owned.length === 0 ? [] : await parkedLanes(pool, owned)
     },
     // In turn with the other lanes.
-    async claimParked({ destinationId, partition }, limit, byHandOnly) {
+    async claimParked({ destinationId, partition }, wanted, { byHandOnly, allowance }) {
       const room = await roomForClaim(memory)
+      const limit = allowance?.rowsFor(wanted) ?? wanted
+      using _reserved = allowance?.reserve(limit)
       try {
         const hold = holdings.holdOf(partition)
         if (hold === undefined) return { works: [], isAll: true }
+        if (limit === 0) return { works: [], isAll: false }
         const askedAt = performance.now()
         const nowMs = clock.now()
         const leaseUntilMs = nowMs + LEASE_MS

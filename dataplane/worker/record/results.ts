@@ -9,8 +9,10 @@ import {
 import {
   cancelDeliveries,
   claimLeased,
+  markInFlight,
   park,
   type LeasedDelivery,
+  type LongAttempt,
   type Parked,
 } from '../../../core/db/deliveries/work/waiting.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
@@ -47,6 +49,8 @@ export interface Results {
   record(result: DeliveryResult): Promise<{ isKept: boolean }>
   park(row: Parked): Promise<unknown>
   cancel(delivery: Cancelled): Promise<unknown>
+  /** Shows an attempt as in flight. False when it is no longer this worker's; rejects when that cannot be written. */
+  mark(attempt: LongAttempt): Promise<{ isOurs: boolean }>
   /** Whether a delivery whose message came late or twice is still this worker's to make. */
   claim(delivery: LeasedDelivery): Promise<Claimed>
   /** Writes waiting to be made. */
@@ -55,7 +59,13 @@ export interface Results {
 }
 
 /** Every write is tried until PostgreSQL takes it: an attempt that was made must not be forgotten. */
-export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Results {
+export function openResults(deps: {
+  pool: Pool
+  clock: Clock
+  log: Logger
+  /** The name that claimed rows carry. */
+  name: string
+}): Results {
   const { pool, clock } = deps
   const stubborn = async (write: (tries: number) => Promise<unknown>): Promise<void> => {
     for (let tries = 0; ; tries++) {
@@ -97,11 +107,16 @@ export function openResults(deps: { pool: Pool; clock: Clock; log: Logger }): Re
       return { isOurs: claimed !== undefined, untilMs, isOrphan: claimed?.isOrphan === true }
     })
   })
-  const all = [results, parked, cancelled, claims]
+  const marks = new Batcher<LongAttempt, { isOurs: boolean }>(OPTIONS, async (items) => {
+    const ours = await markInFlight(pool, items, deps.name)
+    return items.map(({ deliveryId }) => ({ isOurs: ours.has(deliveryId) }))
+  })
+  const all = [results, parked, cancelled, claims, marks]
   return {
     record: (result) => results.add(result, result.attempt.responseBody?.length ?? 0),
     park: (row) => parked.add(row),
     cancel: (delivery) => cancelled.add(delivery),
+    mark: (attempt) => marks.add(attempt),
     claim: (delivery) => claims.add(delivery),
     backlog: () => all.reduce((sum, batcher) => sum + batcher.queued, 0),
     async drain() {

@@ -1,6 +1,4 @@
-import type { Pool } from '../../../core/db/connection/db.ts'
 import type { DeliveryResult } from '../../../core/db/deliveries/work/record-results.ts'
-import { markInFlight } from '../../../core/db/deliveries/work/waiting.ts'
 import { planRetry, type RetryPlan } from '../../../core/delivery/retry.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
@@ -18,7 +16,6 @@ const SHOWN_AFTER_MS = 1_000
 const SOON_MS = 1_000
 
 export interface DeliverDeps extends AttemptDeps {
-  pool: Pool
   log: Logger
   /** Gets a line for each attempt. */
   attemptLog: Logger
@@ -213,10 +210,8 @@ function resumedAfter(
 /** The row takes over from the message, which is then done: a death of this worker leaves a due row behind. */
 async function markLong(deps: DeliverDeps, work: Work, destination: Destination): Promise<void> {
   try {
-    const isOurs = await markInFlight(deps.pool, work, {
-      leaseUntilMs: deps.clock.now() + destination.timeoutMs + LEASE_MS,
-      claimedBy: deps.workerName,
-    })
+    const leaseUntilMs = deps.clock.now() + destination.timeoutMs + LEASE_MS
+    const { isOurs } = await deps.results.mark({ ...work, leaseUntilMs })
     if (!isOurs) return
     work.isWaiting = true
     deps.inFlight.acknowledge(work)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Pool } from '../../../core/db/connection/db.ts'
 import { claimDue } from '../../../core/db/deliveries/work/claims.ts'
-import { CLAIM_BYTES_MAX, LEASE_MS } from '../../../core/limits.ts'
+import { CLAIM_BYTES_MAX, LEASE_MS, WORK_MAX } from '../../../core/limits.ts'
 import type { InFlight } from '../in-flight/in-flight.ts'
 import type { Memory } from '../in-flight/memory.ts'
 import { workOfClaim } from '../in-flight/work.ts'
@@ -11,8 +11,8 @@ import type { Results } from '../record/results.ts'
 
 const BATCH = 256
 
-/** Due rows are not taken while this much is in memory. */
-const HELD_MAX = 4_096
+/** Due rows are not taken while this much is in memory: the rest is left to messages. */
+const HELD_MAX = (WORK_MAX * 7) / 8
 
 export interface DueRowsDeps {
   pool: Pool

@@ -5,7 +5,7 @@ import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
 import { unpackDeliveries, type DeliveryMessage } from '../../../core/jetstream/delivery-message.ts'
 import { DeliveryPull, type StreamMessage } from '../../../core/jetstream/delivery-pull.ts'
 import { ensureDeliveryConsumer } from '../../../core/jetstream/delivery-stream.ts'
-import { LEASE_MS } from '../../../core/limits.ts'
+import { LEASE_MS, WORK_MAX } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import type { ByteBudget, Share } from '../in-flight/byte-budget.ts'
@@ -19,9 +19,6 @@ import type { Results } from '../record/results.ts'
 /** Messages asked for ahead over all partitions, and the least for one. */
 const PULL_AHEAD = 1_024
 const PULL_AHEAD_MIN = 16
-
-/** Work in memory past which no message is taken: lanes and writes catch up first. */
-const HELD_MAX = 8_192
 
 /** Claims of one partition under way past which none of its messages is taken: PostgreSQL answers these first. */
 const CLAIMING_MAX = 512
@@ -133,7 +130,7 @@ export class StreamConsumer {
     return (
       memory.hasRoom &&
       claiming < CLAIMING_MAX &&
-      lanes.held + results.backlog() <= HELD_MAX &&
+      lanes.held + results.backlog() <= WORK_MAX &&
       lanes.hasRoom(partition)
     )
   }

@@ -3,7 +3,6 @@ import type pg from 'pg'
 import { int2Array, textArray, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
 import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
 import { LIST_CANCELLED, type Deleted } from '../act/cancellations.ts'
-import type { Claim } from './claims.ts'
 import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import type { ClaimedDelivery, WaitingRow } from './read-claimed.ts'
 import { throttleTimes } from './throttled-at.ts'
@@ -82,53 +81,67 @@ export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number
 }
 
 const markInFlightIn = (table: string): string => `
-  with changed as (
+  with ${heldFlags(9)}, input as (
+    select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::int2[], $5::text[], $6::timestamptz[], $8::int2[])
+    as t (class, id, organisation_id, partition, attempt_trigger, until, slot)
+    where (select flags from held)[t.slot]
+  ), changed as (
     update ${table} d set status = 'in_flight', lease_until = null
-    where d.class = $1::int2 and d.id = $2::uuid and d.status in ('pending', 'throttled', 'in_flight')
-      and exists (select from partition_owner where partition = $4::int2 and epoch = $8::int4)
-    returning d.class, d.id, d.project_id, d.destination_id, d.connection_id, d.source_id
+    from input i
+    where d.class = i.class and d.id = i.id and d.status in ('pending', 'throttled', 'in_flight')
+    returning i.*, d.project_id, d.destination_id, d.connection_id, d.source_id
   )
   insert into delivery_waiting (delivery_id, class, organisation_id, project_id, destination_id, connection_id, source_id,
     partition, status, attempt_trigger, next_at, claimed_by)
-  select id, class, $3::uuid, project_id, destination_id, connection_id, source_id, $4::int2, 'in_flight', $5::text,
-    $6::timestamptz, $7::text
+  select id, class, organisation_id, project_id, destination_id, connection_id, source_id, partition, 'in_flight',
+    attempt_trigger, until, $7::text
   from changed
   on conflict (delivery_id) do update set
-    status = 'in_flight', next_at = excluded.next_at, claimed_by = excluded.claimed_by`
+    status = 'in_flight', next_at = excluded.next_at, claimed_by = excluded.claimed_by
+  returning delivery_id as id`
+
+/** An attempt that lasts, and until when no other worker may have it. */
+export interface LongAttempt extends Pick<
+  ClaimedDelivery,
+  'class' | 'deliveryId' | 'organisationId' | 'attemptTrigger'
+> {
+  hold: Hold
+  leaseUntilMs: number
+}
 
 /**
- * Shows a long attempt as `in_flight` and keeps every other worker away from it until `leaseUntilMs`. False when it is
- * no longer this worker's.
+ * Shows long attempts as `in_flight` and keeps every other worker away from them. Returns the ids of those that are
+ * still this worker's.
  */
 export async function markInFlight(
   pool: pg.Pool,
-  delivery: Pick<ClaimedDelivery, 'class' | 'deliveryId' | 'organisationId' | 'attemptTrigger'> & {
-    hold: Hold
-  },
-  claim: Pick<Claim, 'leaseUntilMs' | 'claimedBy'>,
-): Promise<boolean> {
-  let isOurs = false
-  await eachPartition('delivery', [delivery], {
+  attempts: readonly LongAttempt[],
+  claimedBy: string,
+): Promise<Set<string>> {
+  const ours = new Set<string>()
+  await eachPartition('delivery', attempts, {
     placeOf: placeOfDelivery,
-    async run(table) {
-      const { rowCount } = await pool.query({
+    async run(table, group) {
+      const { columns, slots } = holdsOf(group)
+      const { rows } = await pool.query<{ id: string }>({
         name: `mark_in_flight_in_${table}`,
         text: markInFlightIn(table),
         values: [
-          delivery.class,
-          delivery.deliveryId,
-          delivery.organisationId,
-          delivery.hold.partition,
-          delivery.attemptTrigger,
-          new Date(claim.leaseUntilMs),
-          claim.claimedBy,
-          delivery.hold.epoch,
+          int2Array(group.map((attempt) => attempt.class)),
+          uuidArray(group.map((attempt) => attempt.deliveryId)),
+          uuidArray(group.map((attempt) => attempt.organisationId)),
+          int2Array(group.map((attempt) => attempt.hold.partition)),
+          textArray(group.map((attempt) => attempt.attemptTrigger)),
+          timeArray(group.map((attempt) => attempt.leaseUntilMs)),
+          claimedBy,
+          slots,
+          ...columns,
         ],
       })
-      isOurs = rowCount === 1
+      for (const { id } of rows) ours.add(id)
     },
   })
-  return isOurs
+  return ours
 }
 
 const cancelIn = (table: string): string => `
