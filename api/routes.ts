@@ -1,6 +1,7 @@
 import { BILLING_ROUTES } from './billing/routes.ts'
 import { FILTER_ROUTES } from './connections/filter-routes.ts'
 import { CONNECTION_ROUTES } from './connections/routes.ts'
+import { CONNECTION_UPSERT_ROUTES } from './connections/upsert.ts'
 import { AGENT_ROUTES } from './connectors/agent-routes.ts'
 import { REPLICA_ROUTES } from './connectors/replica-routes.ts'
 import { CONNECTOR_ROUTES } from './connectors/routes.ts'
@@ -8,16 +9,18 @@ import { CONNECTOR_UPSERT } from './connectors/upsert.ts'
 import { DELIVERY_ROUTES } from './deliveries/routes.ts'
 import { DESTINATION_ACTION_ROUTES } from './destinations/action-routes.ts'
 import { DESTINATION_ROUTES } from './destinations/routes.ts'
+import { DESTINATION_UPSERT_ROUTES } from './destinations/upsert.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
 import { EVENT_STREAM_ROUTES } from './events/stream-routes.ts'
 import type { Route } from './http/route.ts'
 import { OPERATION_ROUTES } from './operations/routes.ts'
 import { PROJECT_ROUTES } from './projects/routes.ts'
+import { PROJECT_UPSERT_ROUTES } from './projects/upsert.ts'
 import { SOURCE_ROTATION_ROUTES } from './sources/rotation-routes.ts'
 import { SOURCE_ROUTES } from './sources/routes.ts'
+import { SOURCE_UPSERT_ROUTES } from './sources/upsert.ts'
 import { VERIFICATION_ROUTES } from './sources/verification-routes.ts'
 import { STATISTICS_ROUTES } from './statistics/routes.ts'
-import { UPSERT_ROUTES } from './upserts.ts'
 
 /** Every operation below `/v1`. */
 export const ROUTES: readonly Route[] = [
@@ -32,7 +35,10 @@ export const ROUTES: readonly Route[] = [
   CONNECTOR_UPSERT,
   ...REPLICA_ROUTES,
   ...AGENT_ROUTES,
-  ...UPSERT_ROUTES,
+  ...PROJECT_UPSERT_ROUTES,
+  ...SOURCE_UPSERT_ROUTES,
+  ...DESTINATION_UPSERT_ROUTES,
+  ...CONNECTION_UPSERT_ROUTES,
   ...FILTER_ROUTES,
   ...EVENT_ROUTES,
   ...EVENT_STREAM_ROUTES,

@@ -1,29 +1,21 @@
 import { z } from 'zod'
 
 import {
-  CONNECTION_NAME_TAKEN,
   deleteConnection,
   findConnection,
-  hasRoomFor,
-  insertConnection,
   listConnections,
-  updateConnection,
   type Connection as Row,
 } from '../../core/db/configuration/connections.ts'
-import { findDestination } from '../../core/db/configuration/destinations.ts'
-import { findSource } from '../../core/db/configuration/sources.ts'
-import type { Db } from '../../core/db/connection/db.ts'
 import { doomedConnection, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
-import type { Reach } from '../../core/db/lists/page.ts'
-import { refuseField } from '../../core/errors.ts'
-import { encodeId, newId } from '../../core/ids.ts'
+import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
-import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
 import { endWaiting } from '../writes/cancel-waiting.ts'
-import { audit, transact } from '../writes/transact.ts'
+import { changed } from '../writes/changed.ts'
+import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
+import { CONNECTION, shownChanges } from './resource.ts'
 import { Connection, ConnectionCreate, ConnectionUpdate, Toggle, viewConnection } from './shape.ts'
 
 const tag = 'Connections'
@@ -138,20 +130,16 @@ export const CONNECTION_ROUTES = [
     body: null,
     responses: { 204: null },
     errors: [],
-    async handle({ deps, principal, reach, params }) {
+    async handle(call) {
+      const { deps, reach, params } = call
       const connection = await deps.db.transaction().execute(async (tx) => {
-        const found =
-          (await findConnection(tx, reach, params.id, { lock: true })) ??
-          refuseMissing('con', params.id)
+        const found = await demandResource(tx, CONNECTION, reach, params.id)
         await doomRoutes(tx, [doomedConnection(found)], new Date(deps.clock.now()))
         await deleteConnection(tx, found.id)
-        await audit(tx, deps, {
-          principal,
-          projectId: found.projectId,
-          kind: 'connection',
+        await note(tx, call, CONNECTION, {
           verb: 'delete',
-          id: found.id,
-          changes: { name: found.name },
+          row: found,
+          shown: { name: found.name },
         })
         return found
       })
@@ -162,12 +150,10 @@ export const CONNECTION_ROUTES = [
   }),
 ]
 
-async function createConnection({
-  deps,
-  principal,
-  project,
-  body,
-}: Call<object, unknown, z.output<typeof ConnectionCreate>>): Promise<Row> {
+async function createConnection(
+  call: Call<object, unknown, z.output<typeof ConnectionCreate>>,
+): Promise<Row> {
+  const { deps, principal, project, body } = call
   const now = new Date(deps.clock.now())
   const row: Row = {
     id: newId(now.getTime()),
@@ -182,92 +168,31 @@ async function createConnection({
     createdAt: now,
     updatedAt: now,
   }
-  await transact(deps, { constraint: CONNECTION_NAME_TAKEN, name: row.name }, async (tx) => {
-    await checkEnds(deps, tx, row)
-    await insertConnection(tx, row)
-    await audit(tx, deps, {
-      principal,
-      projectId: row.projectId,
-      kind: 'connection',
-      verb: 'create',
-      id: row.id,
-      changes: shownChanges(body),
-    })
-  })
-  await announceChanges(deps, [{ kind: 'source', id: row.sourceId }])
-  return row
+  return await createResource(call, CONNECTION, row.name, { row, shown: shownChanges(body) })
 }
 
 async function changeConnection(
-  { deps, principal, reach, params }: Call<{ id: string }>,
+  call: Call<{ id: string }>,
   verb: 'update' | 'toggle',
   data: z.output<typeof ConnectionUpdate>['data'],
 ): Promise<Row> {
-  const taken = { constraint: CONNECTION_NAME_TAKEN, name: data.name }
-  const { before, after } = await transact(deps, taken, async (tx) => {
-    const found =
-      (await findConnection(tx, reach, params.id, { lock: true })) ??
-      refuseMissing('con', params.id)
-    const changed: Row = {
-      ...found,
-      name: data.name ?? found.name,
-      sourceId: data.sourceId ?? found.sourceId,
-      destinationId: data.destinationId ?? found.destinationId,
-      isEnabled: data.isEnabled === undefined ? found.isEnabled : (data.isEnabled ?? true),
-      filter: data.filter === undefined ? found.filter : data.filter,
-      metadata: data.metadata === undefined ? found.metadata : (data.metadata ?? {}),
-      updatedAt: new Date(deps.clock.now()),
-    }
-    await checkEnds(deps, tx, changed)
-    await updateConnection(tx, changed)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'connection',
-      verb,
-      id: found.id,
-      changes: shownChanges(data),
-    })
-    return { before: found, after: changed }
-  })
-  const sources = new Set([before.sourceId, after.sourceId])
-  await announceChanges(
-    deps,
-    [...sources].map((id) => ({ kind: 'source', id })),
+  const { row } = await writeResource(
+    call,
+    CONNECTION,
+    { verb, name: data.name },
+    (found, now) => ({
+      row: {
+        ...found,
+        name: data.name ?? found.name,
+        sourceId: data.sourceId ?? found.sourceId,
+        destinationId: data.destinationId ?? found.destinationId,
+        isEnabled: changed(data.isEnabled, found.isEnabled, true),
+        filter: changed(data.filter, found.filter, null),
+        metadata: changed(data.metadata, found.metadata, {}),
+        updatedAt: now,
+      },
+      shown: shownChanges(data),
+    }),
   )
-  return after
-}
-
-/**
- * Both ends are in the connection's own project; locked, so that neither is deleted under it. The source has room for it:
- * each of its events is matched with all its connections.
- */
-export async function checkEnds(
-  { connectionsPerSource }: Pick<Deps, 'connectionsPerSource'>,
-  tx: Db,
-  row: Row,
-): Promise<void> {
-  const reach: Reach = { organisationId: row.organisationId, projectId: row.projectId }
-  const lock = { lock: true }
-  if ((await findSource(tx, reach, row.sourceId, lock)) === undefined) {
-    refuseMissing('src', row.sourceId)
-  }
-  if ((await findDestination(tx, reach, row.destinationId, lock)) === undefined) {
-    refuseMissing('dst', row.destinationId)
-  }
-  if (!(await hasRoomFor(tx, row, connectionsPerSource))) {
-    refuseField('body.sourceId', `This source has ${connectionsPerSource} connections, the most`)
-  }
-}
-
-/** Ids leave as they came in. */
-export function shownChanges(
-  data: z.output<typeof ConnectionUpdate>['data'],
-): Record<string, unknown> {
-  const { sourceId, destinationId, ...rest } = data
-  return {
-    ...rest,
-    ...(sourceId !== undefined && { sourceId: encodeId('src', sourceId) }),
-    ...(destinationId !== undefined && { destinationId: encodeId('dst', destinationId) }),
-  }
+  return row
 }

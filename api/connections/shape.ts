@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Connection as Row } from '../../core/db/configuration/connections.ts'
 import { encodeId } from '../../core/ids.ts'
-import { Filter, storedFilter } from '../../core/match/filter.ts'
+import { Filter } from '../../core/match/filter.ts'
 import { Id, IdInput, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
 
 export const Connection = z
@@ -64,7 +64,7 @@ export function viewConnection(row: Row): z.input<typeof Connection> {
     sourceId: encodeId('src', row.sourceId),
     destinationId: encodeId('dst', row.destinationId),
     isEnabled: row.isEnabled,
-    filter: row.filter === null ? null : storedFilter(row.filter),
+    filter: row.filter,
     metadata: row.metadata,
     createdAt: timestamp(row.createdAt.getTime()),
     updatedAt: timestamp(row.updatedAt.getTime()),

@@ -1,16 +1,9 @@
 import { connectionsOf } from '../../core/db/configuration/connections.ts'
 import { deleteDestination } from '../../core/db/configuration/destinations.ts'
-import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
-import type { Db } from '../../core/db/connection/db.ts'
 import {
-  CONNECTOR_NAME_TAKEN,
-  countConnectors,
   deleteConnector,
   destinationsThrough,
-  findConnector,
-  insertConnector,
   setEnrollment,
-  updateConnector,
   type Connector,
   type SeenConnector,
 } from '../../core/db/connectors/connectors.ts'
@@ -20,10 +13,11 @@ import { newId } from '../../core/ids.ts'
 import { makeSecret } from '../../core/keys/secret-text.ts'
 import { noticeConnectors } from '../../core/notices/connector-notices.ts'
 import { demand, type Access } from '../auth/principal.ts'
-import { entitlementsFor } from '../billing/standing.ts'
 import type { Deps } from '../deps.ts'
-import { refuseMissing } from '../http/failure.ts'
-import { audit, transact } from '../writes/transact.ts'
+import type { Call } from '../http/route.ts'
+import { changed } from '../writes/changed.ts'
+import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
+import { CONNECTOR } from './resource.ts'
 import type { ConnectorChanges } from './shape.ts'
 
 /** Who asks for what. */
@@ -73,59 +67,40 @@ export function changeConnector(
   return {
     ...before,
     name: name ?? before.name,
-    allowedHosts: allowedHosts === undefined ? before.allowedHosts : (allowedHosts ?? []),
-    metadata: metadata === undefined ? before.metadata : (metadata ?? {}),
+    allowedHosts: changed(allowedHosts, before.allowedHosts, []),
+    metadata: changed(metadata, before.metadata, {}),
     updatedAt: now,
   }
 }
 
-/** Inserts it unless the plan's connectors are used up: exactly, for every create of the organisation waits here. */
-export async function insertWithinLimit(tx: Db, deps: Deps, row: Connector): Promise<void> {
-  await lockOrganisation(tx, row.organisationId)
-  const { connectors: limit } = await entitlementsFor(deps, tx, row.organisationId)
-  const current = await countConnectors(tx, row.organisationId)
-  if (limit !== null && current >= limit) {
-    const message = `Cannot create connector: the plan has ${limit}, and ${current} exist`
-    refuse('CONNECTOR_LIMIT_REACHED', message, { limit, current })
-  }
-  await insertConnector(tx, row)
-}
-
 export async function createConnector(
-  { deps, principal, project }: Asked,
+  call: Asked,
   body: ConnectorChanges & { name: string },
 ): Promise<{ row: SeenConnector; enrollmentKey: string }> {
+  const { deps, principal, project } = call
   refuseWithoutGateway(deps, 'body')
   const { organisationId } = principal
   const made = newConnector(deps, { organisationId, projectId: project(), name: body.name })
   const row = changeConnector(made.row, body, made.row.createdAt)
-  await transact(deps, { constraint: CONNECTOR_NAME_TAKEN, name: row.name }, async (tx) => {
-    await insertWithinLimit(tx, deps, row)
-    await auditOf(tx, { deps, principal }, row, { verb: 'create', changes: body })
-  })
-  noticeConnectors(deps.nats, [row.id])
+  await createResource(call, CONNECTOR, row.name, { row, shown: body })
   return { row, enrollmentKey: made.enrollmentKey }
 }
 
 /** Changes a connector that is there, and has gateways look at it. */
 export async function writeConnector(
-  { deps, principal, reach, id }: Asked & { id: string },
+  call: Call<{ id: string }>,
   verb: 'update' | 'toggle',
   changes: ConnectorChanges & { isDisabled?: boolean },
 ): Promise<SeenConnector> {
   const { isDisabled, ...others } = changes
-  const taken = { constraint: CONNECTOR_NAME_TAKEN, name: changes.name }
-  const row = await transact(deps, taken, async (tx) => {
-    const found = (await findConnector(tx, reach, id, { lock: true })) ?? refuseMissing('cnr', id)
-    const changed = {
-      ...changeConnector(found, others, new Date(deps.clock.now())),
+  const wish = { verb, name: changes.name }
+  const { row } = await writeResource(call, CONNECTOR, wish, (found, now) => ({
+    row: {
+      ...changeConnector(found, others, now),
       isDisabled: isDisabled ?? found.isDisabled,
-    }
-    await updateConnector(tx, changed)
-    await auditOf(tx, { deps, principal }, changed, { verb, changes })
-    return changed
-  })
-  noticeConnectors(deps.nats, [id])
+    },
+    shown: changes,
+  }))
   return row
 }
 
@@ -138,9 +113,13 @@ export async function regenerateEnrollment({
 }: Asked & { id: string }): Promise<string> {
   const { text, hash } = makeSecret(deps.keyPrefix, 'enr')
   await deps.db.transaction().execute(async (tx) => {
-    const found = (await findConnector(tx, reach, id, { lock: true })) ?? refuseMissing('cnr', id)
+    const found = await demandResource(tx, CONNECTOR, reach, id)
     await setEnrollment(tx, id, { hash, now: new Date(deps.clock.now()) })
-    await auditOf(tx, { deps, principal }, found, { verb: 'regenerate-enrollment', changes: {} })
+    await note(tx, { deps, principal }, CONNECTOR, {
+      verb: 'regenerate-enrollment',
+      row: found,
+      shown: {},
+    })
   })
   return text
 }
@@ -156,7 +135,7 @@ export async function removeConnector(
   isCascade: boolean,
 ): Promise<Removed> {
   const removed = await deps.db.transaction().execute(async (tx) => {
-    const found = (await findConnector(tx, reach, id, { lock: true })) ?? refuseMissing('cnr', id)
+    const found = await demandResource(tx, CONNECTOR, reach, id)
     if (found.provisionedAt === null) {
       refuse('CONNECTOR_PROVISIONING', 'Cannot delete connector: it is being provisioned')
     }
@@ -182,27 +161,10 @@ export async function removeConnector(
     await doomRoutes(tx, destinationIds.map(doomedDestination), now)
     for (const destinationId of destinationIds) await deleteDestination(tx, destinationId)
     await deleteConnector(tx, id, now)
-    await auditOf(tx, { deps, principal }, found, {
-      verb: 'delete',
-      changes: { name: found.name, destinations: destinations.map(({ name }) => name) },
-    })
+    const shown = { name: found.name, destinations: destinations.map(({ name }) => name) }
+    await note(tx, { deps, principal }, CONNECTOR, { verb: 'delete', row: found, shown })
     return { destinationIds, sourceIds: connections.map(({ sourceId }) => sourceId) }
   })
   noticeConnectors(deps.nats, [id])
   return removed
-}
-
-async function auditOf(
-  tx: Db,
-  { deps, principal }: Pick<Asked, 'deps' | 'principal'>,
-  { id, projectId }: Connector,
-  {
-    verb,
-    changes,
-  }: {
-    verb: 'create' | 'update' | 'toggle' | 'delete' | 'regenerate-enrollment'
-    changes: Record<string, unknown>
-  },
-): Promise<void> {
-  await audit(tx, deps, { principal, projectId, kind: 'connector', verb, id, changes })
 }

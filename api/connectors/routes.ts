@@ -98,7 +98,7 @@ export const CONNECTOR_ROUTES = [
     responses: { 200: Connector },
     errors: ['CONFLICT'],
     async handle(call) {
-      const row = await writeConnector({ ...call, id: call.params.id }, 'update', call.body.data)
+      const row = await writeConnector(call, 'update', call.body.data)
       return { status: 200, body: viewConnector(row) }
     },
   }),
@@ -118,7 +118,7 @@ export const CONNECTOR_ROUTES = [
     responses: { 200: Connector },
     errors: [],
     async handle(call) {
-      const row = await writeConnector({ ...call, id: call.params.id }, 'toggle', call.body)
+      const row = await writeConnector(call, 'toggle', call.body)
       return { status: 200, body: viewConnector(row) }
     },
   }),

@@ -1,17 +1,12 @@
 import { z } from 'zod'
 
 import { lockByName } from '../../core/db/configuration/by-name.ts'
-import {
-  CONNECTOR_NAME_TAKEN,
-  findConnector,
-  updateConnector,
-  type SeenConnector,
-} from '../../core/db/connectors/connectors.ts'
-import { noticeConnectors } from '../../core/notices/connector-notices.ts'
+import type { SeenConnector } from '../../core/db/connectors/connectors.ts'
 import { demand } from '../auth/principal.ts'
 import { route, type Call } from '../http/route.ts'
-import { refuseOtherName, upsert, type Upserted } from '../writes/upsert.ts'
-import { changeConnector, insertWithinLimit, newConnector, refuseWithoutGateway } from './change.ts'
+import { placeOf, refuseOtherName, upsertResource, type Upserted } from '../writes/upsert.ts'
+import { changeConnector, newConnector, refuseWithoutGateway } from './change.ts'
+import { CONNECTOR } from './resource.ts'
 import { Connector, ConnectorUpsert, CreatedConnector, viewConnector } from './shape.ts'
 
 /** For declarative clients. */
@@ -43,30 +38,20 @@ export const CONNECTOR_UPSERT = route({
 async function upsertConnector(
   call: Call<{ name: string }, unknown, z.output<typeof ConnectorUpsert>>,
 ): Promise<Upserted<SeenConnector> & { enrollmentKey: string }> {
-  const { deps, principal, project, params, body } = call
+  const { deps, principal, params, body } = call
   refuseOtherName(params.name, body.name)
-  const { organisationId } = principal
-  const named = { organisationId, projectId: project(), name: params.name }
+  const named = placeOf(call)
   const made = newConnector(deps, named)
   const declared = { allowedHosts: body.allowedHosts ?? null, metadata: body.metadata ?? null }
-  const upserted = await upsert<SeenConnector>(call, {
-    kind: 'connector',
-    constraint: CONNECTOR_NAME_TAKEN,
-    async find(tx) {
-      const id = await lockByName(tx, 'connector', named)
-      return id === undefined ? undefined : await findConnector(tx, named, id)
-    },
+  const upserted = await upsertResource(call, CONNECTOR, {
+    idOf: async (tx) => await lockByName(tx, 'connector', named),
     make() {
       demand(principal, { resource: 'connectors', level: 'write', isExplicit: true })
       refuseWithoutGateway(deps, 'body')
       return made.row
     },
     declare: (before, now) => changeConnector(before, declared, now),
-    insert: async (tx, row) => await insertWithinLimit(tx, deps, row),
-    update: updateConnector,
-    projectIdOf: (row) => row.projectId,
     shown: { ...body, name: params.name },
   })
-  noticeConnectors(deps.nats, [upserted.row.id])
   return { ...upserted, enrollmentKey: made.enrollmentKey }
 }

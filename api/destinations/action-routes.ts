@@ -1,19 +1,19 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import { findDestination, updateDestination } from '../../core/db/configuration/destinations.ts'
+import { findDestination } from '../../core/db/configuration/destinations.ts'
 import { encodeId } from '../../core/ids.ts'
 import {
   OVERLAP_SECONDS_DEFAULT,
   OVERLAP_SECONDS_MAX,
   TEST_BODY_BYTES_MAX,
 } from '../../core/limits.ts'
-import { announceChanges } from '../../core/notices/config-changes.ts'
 import { Attempt } from '../deliveries/attempt-shape.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Id, Timestamp } from '../http/fields.ts'
 import { route, type Call } from '../http/route.ts'
-import { audit } from '../writes/transact.ts'
+import { note, writeResource } from '../writes/write-resource.ts'
+import { DESTINATION } from './resource.ts'
 import { Headers } from './shape.ts'
 import { rotateSigningSecret, signingSecrets } from './signing-secret.ts'
 import { sendTest } from './test-delivery.ts'
@@ -142,22 +142,11 @@ export const DESTINATION_ACTION_ROUTES = [
   }),
 ]
 
-async function reveal({
-  deps,
-  principal,
-  reach,
-  params,
-}: Call<{ id: string }>): Promise<z.input<typeof SigningSecret>> {
+async function reveal(call: Call<{ id: string }>): Promise<z.input<typeof SigningSecret>> {
+  const { deps, reach, params } = call
   const destination = await deps.db.transaction().execute(async (tx) => {
     const found = (await findDestination(tx, reach, params.id)) ?? refuseMissing('dst', params.id)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'destination',
-      verb: 'reveal-signing-secret',
-      id: found.id,
-      changes: {},
-    })
+    await note(tx, call, DESTINATION, { verb: 'reveal-signing-secret', row: found, shown: {} })
     return found
   })
   const now = new Date(deps.clock.now())
@@ -171,32 +160,15 @@ async function reveal({
   }
 }
 
-async function rotate({
-  deps,
-  principal,
-  reach,
-  params,
-  body,
-}: Call<{ id: string }, unknown, z.output<typeof SigningSecretRotation>>): Promise<
-  z.input<typeof RotatedSigningSecret>
-> {
-  const rotated = await deps.db.transaction().execute(async (tx) => {
-    const found =
-      (await findDestination(tx, reach, params.id, { lock: true })) ??
-      refuseMissing('dst', params.id)
-    const rotation = rotateSigningSecret(deps.keyring, found, body, new Date(deps.clock.now()))
-    await updateDestination(tx, rotation.row)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'destination',
-      verb: 'rotate-signing-secret',
-      id: found.id,
-      changes: { overlapSeconds: body.overlapSeconds, force: body.force },
-    })
-    return rotation
-  })
-  await announceChanges(deps, [{ kind: 'destination', id: params.id }])
+async function rotate(
+  call: Call<{ id: string }, unknown, z.output<typeof SigningSecretRotation>>,
+): Promise<z.input<typeof RotatedSigningSecret>> {
+  const { force, overlapSeconds } = call.body
+  const verb = 'rotate-signing-secret'
+  const rotated = await writeResource(call, DESTINATION, { verb }, (found, now) => ({
+    ...rotateSigningSecret(call.deps.keyring, found, { force, overlapSeconds }, now),
+    shown: { overlapSeconds, force },
+  }))
   const { secret, previousExpiresAt } = rotated
   return { secret, previousExpiresAt: timestamp(previousExpiresAt.getTime()) }
 }

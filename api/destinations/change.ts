@@ -1,9 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { updateDestination, type Destination } from '../../core/db/configuration/destinations.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { findConnector } from '../../core/db/connectors/connectors.ts'
-import { endBusyWindow } from '../../core/db/deliveries/work/busy-windows.ts'
+import type { Destination } from '../../core/db/configuration/destinations.ts'
 import { MASKED_VALUE } from '../../core/delivery/delivery-headers.ts'
 import { DEFAULT_RETRY_POLICY } from '../../core/delivery/retry.ts'
 import { newSigningSecret } from '../../core/delivery/signature.ts'
@@ -11,14 +8,17 @@ import { checkUrl } from '../../core/egress/connect.ts'
 import { refuseField, type FieldFault } from '../../core/errors.ts'
 import { encodeId } from '../../core/ids.ts'
 import { DELIVERY_TIMEOUT_MS_DEFAULT } from '../../core/limits.ts'
-import { WAITING_DUE } from '../../core/notices/notice-subjects.ts'
 import {
   openDestinationSecrets,
   sealDestinationSecrets,
   type DestinationSecrets,
+  type StoredAuth,
 } from '../../core/secrets/destination-secrets.ts'
+import { sameSecrets } from '../../core/secrets/same-secrets.ts'
+import type { Keyring } from '../../core/secrets/sealed.ts'
 import type { Deps } from '../deps.ts'
 import { badRequest } from '../http/failure.ts'
+import { changed } from '../writes/changed.ts'
 import type { AuthInput, DestinationChanges } from './shape.ts'
 
 /** A new destination with every setting at its default. */
@@ -68,53 +68,30 @@ export function changeDestination(
   if (changes.auth?.type === 'oauth2ClientCredentials') {
     refusePrivateAddress(egress, changes.auth.tokenUrl, `${part}.auth.tokenUrl`)
   }
-  const held = openDestinationSecrets(keyring, before)
   const isElsewhere = way.connectorId !== before.connectorId
-  refuseKeptSecrets(before, held, changes, { part, isElsewhere })
-  const headers = changedHeaders(held.headers, changes.headers, part)
-  const { auth, secret } = changedAuth(before, held.auth, changes.auth, part)
+  refuseKeptSecrets(before, changes, { part, isElsewhere })
+  const { isOtherAuth, ...secretColumns } = changedSecrets(keyring, before, changes, part)
   const url = changes.url ?? before.url
   const enabled = enablement(before, changes.isEnabled)
-  const isOther =
-    isElsewhere ||
-    url !== before.url ||
-    secret !== held.auth ||
-    !isDeepStrictEqual(auth, before.auth)
+  const isOther = isElsewhere || url !== before.url || isOtherAuth
   const isResumed = isOther || (enabled.isEnabled && !before.isEnabled)
   return {
     ...before,
     ...way,
     ...enabled,
+    ...secretColumns,
     resumedAt: isResumed ? now : before.resumedAt,
     name: changes.name ?? before.name,
     url,
-    method: pick(changes.method, before.method, 'POST'),
-    headerNames: Object.keys(headers),
-    auth,
-    secrets: sealDestinationSecrets(keyring, before, { ...held, headers, auth: secret }),
-    timeoutMs: pick(changes.timeoutMs, before.timeoutMs, DELIVERY_TIMEOUT_MS_DEFAULT),
-    rateLimit: pick(changes.rateLimit, before.rateLimit, null),
-    rateLimitPeriod: pick(changes.rateLimitPeriod, before.rateLimitPeriod, 'second'),
-    maxConcurrency: pick(changes.maxConcurrency, before.maxConcurrency, null),
-    retryPolicy: pick(changes.retryPolicy, before.retryPolicy, DEFAULT_RETRY_POLICY),
-    metadata: pick(changes.metadata, before.metadata, {}),
+    method: changed(changes.method, before.method, 'POST'),
+    timeoutMs: changed(changes.timeoutMs, before.timeoutMs, DELIVERY_TIMEOUT_MS_DEFAULT),
+    rateLimit: changed(changes.rateLimit, before.rateLimit, null),
+    rateLimitPeriod: changed(changes.rateLimitPeriod, before.rateLimitPeriod, 'second'),
+    maxConcurrency: changed(changes.maxConcurrency, before.maxConcurrency, null),
+    retryPolicy: changed(changes.retryPolicy, before.retryPolicy, DEFAULT_RETRY_POLICY),
+    metadata: changed(changes.metadata, before.metadata, {}),
     updatedAt: now,
   }
-}
-
-/** Writes a changed destination. A new `url` or `auth` ends its busy window. */
-export async function saveDestination(tx: Db, row: Destination): Promise<void> {
-  await updateDestination(tx, row)
-  if (isResumedNow(row)) await endBusyWindow(tx, row, row.updatedAt)
-}
-
-/** Tells the workers, after they know the change, that deliveries of a busy destination may be due. */
-export function nudgeResumed({ nats }: Pick<Deps, 'nats'>, row: Destination): void {
-  if (isResumedNow(row) && !nats.isClosed()) nats.publish(WAITING_DUE)
-}
-
-function isResumedNow({ resumedAt, updatedAt }: Destination): boolean {
-  return resumedAt?.getTime() === updatedAt.getTime()
 }
 
 /** The change as the audit records it, without header values and secrets of `auth`. */
@@ -130,17 +107,13 @@ export function shownChanges(changes: DestinationChanges): Record<string, unknow
   }
 }
 
-function pick<T>(change: T | null | undefined, before: T, standard: T): T {
-  return change === undefined ? before : (change ?? standard)
-}
-
 /** How it is reached. An absent gateway is said at once, not when the first delivery waits for it. */
 function changedWay(
   before: Destination,
   changes: DestinationChanges,
   { part, gatewayUrl }: { part: string; gatewayUrl: string | undefined },
 ): Pick<Destination, 'mode' | 'connectorId'> {
-  const mode = pick(changes.mode, before.mode, 'public')
+  const mode = changed(changes.mode, before.mode, 'public')
   if (mode === 'public') {
     if (changes.connectorId !== undefined && changes.connectorId !== null) {
       refuseField(`${part}.connectorId`, 'Only a private destination has a connector')
@@ -150,24 +123,11 @@ function changedWay(
   if (gatewayUrl === undefined && before.mode !== mode) {
     refuseField(`${part}.mode`, 'private delivery is not configured on this deployment')
   }
-  const connectorId = pick(changes.connectorId, before.connectorId, null)
+  const connectorId = changed(changes.connectorId, before.connectorId, null)
   if (connectorId === null) {
     refuseField(`${part}.connectorId`, 'Required: a private destination is reached by a connector')
   }
   return { mode, connectorId }
-}
-
-/** A connector of another project is as absent as one that does not exist. */
-export async function checkConnector(
-  tx: Db,
-  { connectorId, organisationId, projectId }: Destination,
-  part: string,
-): Promise<void> {
-  if (connectorId === null) return
-  const found = await findConnector(tx, { organisationId, projectId }, connectorId)
-  if (found === undefined) {
-    refuseField(`${part}.connectorId`, 'Expected the id of a connector of the same project')
-  }
 }
 
 function refusePrivateAddress({ isAllowed }: Deps['egress'], url: string, path: string): void {
@@ -180,13 +140,51 @@ function enablement(
   before: Destination,
   change: boolean | null | undefined,
 ): Pick<Destination, 'isEnabled' | 'disabledReason' | 'health'> {
-  const isEnabled = pick(change, before.isEnabled, true)
+  const isEnabled = changed(change, before.isEnabled, true)
   if (isEnabled === before.isEnabled) {
     return { isEnabled, disabledReason: before.disabledReason, health: before.health }
   }
   return isEnabled
     ? { isEnabled, disabledReason: null, health: 'healthy' }
     : { isEnabled, disabledReason: 'manual', health: 'disabled' }
+}
+
+interface SecretColumns extends Pick<Destination, 'headerNames' | 'auth' | 'secrets'> {
+  isOtherAuth: boolean
+}
+
+/** Opens and seals only what is named: another change leaves the sealed bytes as they are, and needs no key. */
+function changedSecrets(
+  keyring: Keyring,
+  before: Destination,
+  changes: DestinationChanges,
+  part: string,
+): SecretColumns {
+  const { headerNames, auth, secrets } = before
+  if (!namesSecrets(before, changes)) return { headerNames, auth, secrets, isOtherAuth: false }
+  const held = openDestinationSecrets(keyring, before)
+  const headers = changedHeaders(held.headers, changes.headers, part)
+  const next = changedAuth(before, held.auth, changes.auth, part)
+  const sealed = { ...held, headers, auth: next.secret }
+  return {
+    headerNames: Object.keys(headers),
+    auth: next.auth,
+    secrets: sameSecrets(held, sealed) ? secrets : sealDestinationSecrets(keyring, before, sealed),
+    isOtherAuth:
+      !sameSecrets([held.auth], [next.secret]) || !isDeepStrictEqual(plain(auth), plain(next.auth)),
+  }
+}
+
+/** None are named by a `PUT` that declares no headers and no authentication where there are none. */
+function namesSecrets(before: Destination, { headers, auth }: DestinationChanges): boolean {
+  const hasHeaders = before.headerNames.length > 0 || Object.keys(headers ?? {}).length > 0
+  const hasAuth = before.auth.type !== 'none' || (auth ?? NO_AUTH).type !== 'none'
+  return (headers !== undefined && hasHeaders) || (auth !== undefined && hasAuth)
+}
+
+/** Members that are undefined and members that are absent are the same. */
+function plain(auth: StoredAuth): unknown {
+  return JSON.parse(JSON.stringify(auth))
 }
 
 /** A shown value that comes back keeps what is stored: reading and writing a destination changes nothing. */
@@ -211,7 +209,6 @@ function changedHeaders(
  */
 function refuseKeptSecrets(
   before: Destination,
-  held: DestinationSecrets,
   { url, headers, auth }: DestinationChanges,
   { part, isElsewhere: isOtherWay }: { part: string; isElsewhere: boolean },
 ): void {
@@ -222,7 +219,7 @@ function refuseKeptSecrets(
     faults.push({ path: `${part}.${member}`, message })
   }
   if (isElsewhere) {
-    for (const name of keptHeaders(held.headers, headers)) {
+    for (const name of keptHeaders(before.headerNames, headers)) {
       demand(
         `headers.${name}`,
         'Required: the value is not sent to another origin, or by another way, than before',
@@ -231,9 +228,8 @@ function refuseKeptSecrets(
   }
   const { auth: next, secret } =
     auth === undefined ? { auth: before.auth, secret: undefined } : splitAuth(auth ?? NO_AUTH)
-  const isSameType = next['type'] === before.auth['type']
-  const hasOtherTokens = isSameType && next['tokenUrl'] !== before.auth['tokenUrl']
-  if (isSameType && held.auth !== null && secret === undefined && (isElsewhere || hasOtherTokens)) {
+  const isKept = next.type === before.auth.type && next.type !== 'none' && secret === undefined
+  if (isKept && (isElsewhere || tokenUrlOf(next) !== tokenUrlOf(before.auth))) {
     const where = isOtherWay ? 'connector' : isElsewhere ? 'origin' : 'token URL'
     demand(
       `auth.${secretMemberOf(before.auth)}`,
@@ -245,16 +241,20 @@ function refuseKeptSecrets(
 
 /** Names of the stored headers whose values would stay. */
 function keptHeaders(
-  held: Record<string, string>,
+  held: readonly string[],
   changes: Record<string, string> | null | undefined,
-): string[] {
-  if (changes === undefined) return Object.keys(held)
-  return Object.keys(held).filter((name) => changes?.[name] === MASKED_VALUE)
+): readonly string[] {
+  if (changes === undefined) return held
+  return held.filter((name) => changes?.[name] === MASKED_VALUE)
 }
 
 const NO_AUTH: AuthInput = { type: 'none' }
 
-function secretMemberOf({ type }: Record<string, unknown>): string {
+function tokenUrlOf(auth: StoredAuth): string | undefined {
+  return auth.type === 'oauth2ClientCredentials' ? auth.tokenUrl : undefined
+}
+
+function secretMemberOf({ type }: StoredAuth): string {
   if (type === 'basic') return 'password'
   return type === 'bearer' ? 'token' : 'clientSecret'
 }
@@ -264,16 +264,16 @@ function changedAuth(
   held: string | null,
   change: AuthInput | null | undefined,
   part: string,
-): { auth: Record<string, unknown>; secret: string | null } {
+): { auth: StoredAuth; secret: string | null } {
   if (change === undefined) return { auth: before.auth, secret: held }
   const { auth, secret } = splitAuth(change ?? NO_AUTH)
   if (auth.type === 'none' || secret !== undefined) return { auth, secret: secret ?? null }
-  const kept = before.auth['type'] === auth.type ? held : null
+  const kept = before.auth.type === auth.type ? held : null
   return { auth, secret: kept ?? refuseField(`${part}.auth.${secretMemberOf(auth)}`, 'Required') }
 }
 
 function splitAuth(input: AuthInput): {
-  auth: { type: AuthInput['type'] } & Record<string, unknown>
+  auth: StoredAuth
   secret: string | undefined
 } {
   switch (input.type) {

@@ -3,9 +3,7 @@ import { z } from 'zod'
 import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
 import {
   deleteDestination,
-  DESTINATION_NAME_TAKEN,
   findDestination,
-  insertDestination,
   listDestinations,
   type Destination as Row,
 } from '../../core/db/configuration/destinations.ts'
@@ -20,15 +18,9 @@ import { Cascade } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
 import { endWaiting } from '../writes/cancel-waiting.ts'
-import { audit, transact } from '../writes/transact.ts'
-import {
-  changeDestination,
-  checkConnector,
-  newDestination,
-  nudgeResumed,
-  saveDestination,
-  shownChanges,
-} from './change.ts'
+import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
+import { changeDestination, newDestination, shownChanges } from './change.ts'
+import { DESTINATION } from './resource.ts'
 import {
   Destination,
   DestinationCreate,
@@ -170,12 +162,10 @@ export const DESTINATION_ROUTES = [
   }),
 ]
 
-async function createDestination({
-  deps,
-  principal,
-  project,
-  body,
-}: Call<object, unknown, z.output<typeof DestinationCreate>>): Promise<Row> {
+async function createDestination(
+  call: Call<object, unknown, z.output<typeof DestinationCreate>>,
+): Promise<Row> {
+  const { deps, principal, project, body } = call
   const now = new Date(deps.clock.now())
   const given = {
     id: newId(now.getTime()),
@@ -185,70 +175,29 @@ async function createDestination({
     url: body.url,
   }
   const row = changeDestination(deps, newDestination(deps, given, now), body, { part: 'body', now })
-  await transact(deps, { constraint: DESTINATION_NAME_TAKEN, name: row.name }, async (tx) => {
-    await checkConnector(tx, row, 'body')
-    await insertDestination(tx, row)
-    await audit(tx, deps, {
-      principal,
-      projectId: row.projectId,
-      kind: 'destination',
-      verb: 'create',
-      id: row.id,
-      changes: shownChanges(body),
-    })
-  })
-  await announceChanges(deps, [{ kind: 'destination', id: row.id }])
-  return row
+  return await createResource(call, DESTINATION, row.name, { row, shown: shownChanges(body) })
 }
 
 async function writeDestination(
-  { deps, principal, reach, params }: Call<{ id: string }>,
+  call: Call<{ id: string }>,
   changes: DestinationChanges,
   { verb, part }: { verb: 'update' | 'toggle'; part: string },
 ): Promise<Row> {
-  const taken = { constraint: DESTINATION_NAME_TAKEN, name: changes.name }
-  const { row, sources } = await transact(deps, taken, async (tx) => {
-    const found =
-      (await findDestination(tx, reach, params.id, { lock: true })) ??
-      refuseMissing('dst', params.id)
-    const now = new Date(deps.clock.now())
-    const changed = changeDestination(deps, found, changes, { part, now })
-    if (changes.connectorId !== undefined) await checkConnector(tx, changed, part)
-    await saveDestination(tx, changed)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'destination',
-      verb,
-      id: found.id,
-      changes: shownChanges(changes),
-    })
-    const connections = await connectionsOf(tx, 'destination_id', found.id)
-    return { row: changed, sources: new Set(connections.map(({ sourceId }) => sourceId)) }
-  })
-  // Ingest keeps the number of attempts of each connection's destination with the source.
-  await announceChanges(deps, [
-    { kind: 'destination', id: row.id },
-    ...[...sources].map((id) => ({ kind: 'source' as const, id })),
-  ])
-  nudgeResumed(deps, row)
+  const wish = { verb, name: changes.name, part }
+  const { row } = await writeResource(call, DESTINATION, wish, (found, now) => ({
+    row: changeDestination(call.deps, found, changes, { part, now }),
+    shown: shownChanges(changes),
+  }))
   return row
 }
 
-async function removeDestination({
-  deps,
-  principal,
-  reach,
-  params,
-  query,
-}: Call<{ id: string }, { cascade: boolean }>): Promise<{
+async function removeDestination(call: Call<{ id: string }, { cascade: boolean }>): Promise<{
   destination: Row
   connections: Connection[]
 }> {
+  const { deps, principal, reach, params, query } = call
   return await deps.db.transaction().execute(async (tx) => {
-    const found =
-      (await findDestination(tx, reach, params.id, { lock: true })) ??
-      refuseMissing('dst', params.id)
+    const found = await demandResource(tx, DESTINATION, reach, params.id)
     const connections = await connectionsOf(tx, 'destination_id', found.id)
     if (connections.length > 0) {
       if (!query.cascade) {
@@ -261,14 +210,8 @@ async function removeDestination({
     }
     await doomRoutes(tx, [doomedDestination(found.id)], new Date(deps.clock.now()))
     await deleteDestination(tx, found.id)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'destination',
-      verb: 'delete',
-      id: found.id,
-      changes: { name: found.name, connections: connections.map(({ name }) => name) },
-    })
+    const shown = { name: found.name, connections: connections.map(({ name }) => name) }
+    await note(tx, call, DESTINATION, { verb: 'delete', row: found, shown })
     return { destination: found, connections }
   })
 }

@@ -3,12 +3,8 @@ import { z } from 'zod'
 import {
   deleteProject,
   findProject,
-  insertProject,
   listProjects,
-  lockProject,
-  PROJECT_NAME_TAKEN,
   projectContents,
-  updateProject,
 } from '../../core/db/configuration/projects.ts'
 import { deleteConnector } from '../../core/db/connectors/connectors.ts'
 import { refuse } from '../../core/errors.ts'
@@ -21,7 +17,9 @@ import { refuseMissing } from '../http/failure.ts'
 import { Cascade } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
-import { audit, transact } from '../writes/transact.ts'
+import { changed } from '../writes/changed.ts'
+import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
+import { PROJECT } from './resource.ts'
 import { Project, ProjectCreate, ProjectUpdate, viewProject } from './shape.ts'
 
 const tag = 'Projects'
@@ -61,7 +59,8 @@ export const PROJECT_ROUTES = [
     body: ProjectCreate,
     responses: { 201: Project },
     errors: ['CONFLICT'],
-    async handle({ deps, principal, body }) {
+    async handle(call) {
+      const { deps, principal, body } = call
       refuseBound(principal)
       const now = new Date(deps.clock.now())
       const project = {
@@ -73,18 +72,8 @@ export const PROJECT_ROUTES = [
         createdAt: now,
         updatedAt: now,
       }
-      const taken = { constraint: PROJECT_NAME_TAKEN, name: body.name }
-      await transact(deps, taken, async (tx) => {
-        await insertProject(tx, project)
-        await audit(tx, deps, {
-          principal,
-          projectId: project.id,
-          kind: 'project',
-          verb: 'create',
-          id: project.id,
-          changes: { name: project.name, metadata: project.metadata },
-        })
-      })
+      const shown = { name: project.name, metadata: project.metadata }
+      await createResource(call, PROJECT, body.name, { row: project, shown })
       return { status: 201, body: viewProject(project) }
     },
   }),
@@ -119,29 +108,19 @@ export const PROJECT_ROUTES = [
     body: ProjectUpdate,
     responses: { 200: Project },
     errors: ['CONFLICT'],
-    async handle({ deps, principal, reach, params, body: { data } }) {
-      const taken = { constraint: PROJECT_NAME_TAKEN, name: data.name }
-      const project = await transact(deps, taken, async (tx) => {
-        await lockProject(tx, params.id)
-        const found = (await findProject(tx, reach, params.id)) ?? refuseMissing('prj', params.id)
-        const changed = {
+    async handle(call) {
+      const { data } = call.body
+      const wish = { verb: 'update', name: data.name } as const
+      const { row } = await writeResource(call, PROJECT, wish, (found, now) => ({
+        row: {
           ...found,
           name: data.name ?? found.name,
-          metadata: data.metadata === undefined ? found.metadata : (data.metadata ?? {}),
-          updatedAt: new Date(deps.clock.now()),
-        }
-        await updateProject(tx, changed)
-        await audit(tx, deps, {
-          principal,
-          projectId: found.id,
-          kind: 'project',
-          verb: 'update',
-          id: found.id,
-          changes: data,
-        })
-        return changed
-      })
-      return { status: 200, body: viewProject(project) }
+          metadata: changed(data.metadata, found.metadata, {}),
+          updatedAt: now,
+        },
+        shown: data,
+      }))
+      return { status: 200, body: viewProject(row) }
     },
   }),
   route({
@@ -183,19 +162,12 @@ export function refuseBound({ isBound }: Principal): void {
   }
 }
 
-async function removeProject({
-  deps,
-  principal,
-  reach,
-  params,
-  query,
-}: Call<{ id: string }, { cascade: boolean }>): Promise<{
-  changes: ConfigChange[]
-  connectorIds: string[]
-}> {
+async function removeProject(
+  call: Call<{ id: string }, { cascade: boolean }>,
+): Promise<{ changes: ConfigChange[]; connectorIds: string[] }> {
+  const { deps, principal, reach, params, query } = call
   return await deps.db.transaction().execute(async (tx) => {
-    await lockProject(tx, params.id)
-    const project = (await findProject(tx, reach, params.id)) ?? refuseMissing('prj', params.id)
+    const project = await demandResource(tx, PROJECT, reach, params.id)
     if (project.isDefault) refuse('CONFLICT', 'Cannot delete project: it is the default project')
     const { sourceIds, destinationIds, connectorIds, connections } = await projectContents(
       tx,
@@ -219,14 +191,8 @@ async function removeProject({
     const now = new Date(deps.clock.now())
     for (const id of connectorIds) await deleteConnector(tx, id, now)
     await deleteProject(tx, project.id)
-    await audit(tx, deps, {
-      principal,
-      projectId: project.id,
-      kind: 'project',
-      verb: 'delete',
-      id: project.id,
-      changes: { name: project.name, cascade: query.cascade },
-    })
+    const shown = { name: project.name, cascade: query.cascade }
+    await note(tx, call, PROJECT, { verb: 'delete', row: project, shown })
     const changes = [
       ...sourceIds.map((id) => ({ kind: 'source' as const, id })),
       ...destinationIds.map((id) => ({ kind: 'destination' as const, id })),

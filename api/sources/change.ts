@@ -1,10 +1,9 @@
-import { z } from 'zod'
-
-import type { Source } from '../../core/db/configuration/sources.ts'
+import type { ActiveSource, Source } from '../../core/db/configuration/sources.ts'
 import { refuseField } from '../../core/errors.ts'
 import { newMaskId } from '../../core/keys/mask-id.ts'
 import { PAYLOAD_KB_DEFAULT } from '../../core/limits.ts'
 import { compileSelector } from '../../core/match/selector.ts'
+import { sameSecrets } from '../../core/secrets/same-secrets.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import {
   openSourceSecrets,
@@ -12,11 +11,11 @@ import {
   type SourceSecrets,
 } from '../../core/secrets/source-secrets.ts'
 import { splitSecrets, type VerifierSecrets } from '../../core/verify/config/secrets.ts'
-import { VerifierConfig } from '../../core/verify/config/verifier-config.ts'
+import type { VerifierConfig } from '../../core/verify/config/verifier-config.ts'
 import { faultsOf } from '../../core/verify/faults.ts'
 import { presetOf } from '../../core/verify/presets/presets.ts'
-import { sameBytes, sha256 } from '../../core/verify/request/encoding.ts'
 import { badRequest } from '../http/failure.ts'
+import { changed } from '../writes/changed.ts'
 import { textTypeFault } from './media-type.ts'
 import type { SourceChanges } from './shape.ts'
 
@@ -28,7 +27,7 @@ export function newSource(
   given: Pick<Source, 'id' | 'organisationId' | 'projectId' | 'name' | 'kind'>,
   verifier: VerifierConfig | null | undefined,
   now: Date,
-): Source {
+): ActiveSource {
   const preset = verifier ? presetOf(verifier) : undefined
   return {
     ...given,
@@ -51,6 +50,8 @@ export function newSource(
     metadata: {},
     createdAt: now,
     updatedAt: now,
+    lastEventAt: null,
+    lastHandshakeAt: null,
   }
 }
 
@@ -70,13 +71,17 @@ export function changeSource<S extends Source>(
     ...before,
     ...verified,
     name: changes.name ?? before.name,
-    isEnabled: pick(changes.isEnabled, before.isEnabled, true),
-    eventTypeField: pick(changes.eventTypeField, before.eventTypeField, null),
+    isEnabled: changed(changes.isEnabled, before.isEnabled, true),
+    eventTypeField: changed(changes.eventTypeField, before.eventTypeField, null),
     idempotencyKeys: changedKeys(before, changes, { verifier: verified.verifier, part }),
-    allowedMethods: [...new Set(pick(changes.allowedMethods, before.allowedMethods, ['POST']))],
-    maxPayloadSizeKb: pick(changes.maxPayloadSizeKb, before.maxPayloadSizeKb, PAYLOAD_KB_DEFAULT),
-    ingestResponse: pick(changes.ingestResponse, before.ingestResponse, { kind: 'default' }),
-    metadata: pick(changes.metadata, before.metadata, {}),
+    allowedMethods: [...new Set(changed(changes.allowedMethods, before.allowedMethods, ['POST']))],
+    maxPayloadSizeKb: changed(
+      changes.maxPayloadSizeKb,
+      before.maxPayloadSizeKb,
+      PAYLOAD_KB_DEFAULT,
+    ),
+    ingestResponse: changed(changes.ingestResponse, before.ingestResponse, { kind: 'default' }),
+    metadata: changed(changes.metadata, before.metadata, {}),
     updatedAt: now,
   }
 }
@@ -115,11 +120,11 @@ function refuseRepeated({ idempotencyKeys }: SourceChanges, part: string): void 
 function changedKeys(
   before: Source,
   changes: SourceChanges,
-  { verifier, part }: { verifier: Record<string, unknown>; part: string },
+  { verifier, part }: { verifier: VerifierConfig; part: string },
 ): string[] {
   refuseRepeated(changes, part)
-  const preset = presetOf(VerifierConfig.parse(verifier))
-  const keys = pick(changes.idempotencyKeys, before.idempotencyKeys, [])
+  const preset = presetOf(verifier)
+  const keys = changed(changes.idempotencyKeys, before.idempotencyKeys, [])
   if (preset?.forcesIdempotencyKeys !== true) return keys
   const forced = [...(preset.idempotencyKeys ?? [])]
   const isOther = changes.idempotencyKeys?.some((key) => !forced.includes(key)) ?? false
@@ -142,8 +147,10 @@ function changedVerifier(
   { verifier: change, handshake }: SourceChanges,
   part: string,
 ): VerifierColumns {
+  // Another change leaves the sealed bytes as they are, and needs no key.
+  if (change === undefined && handshake === undefined) return before
   const held = openSourceSecrets(keyring, before)
-  const stored = VerifierConfig.parse(before.verifier)
+  const stored = before.verifier
   const { config, secrets } =
     change === undefined
       ? { config: stored, secrets: {} }
@@ -157,8 +164,8 @@ function changedVerifier(
   if (change !== undefined) refuseUnusable(config, next, `${part}.verifier`)
   const handshakeKind = presetOf(config)?.handshake
   return {
-    verifier: z.record(z.string(), z.unknown()).parse(config),
-    secrets: sealSourceSecrets(keyring, before, next),
+    verifier: config,
+    secrets: sameSecrets(held, next) ? before.secrets : sealSourceSecrets(keyring, before, next),
     secretHint: hintOf(next.current),
     previousSecretExpiresAt: kept ? before.previousSecretExpiresAt : null,
     rotationId: kept ? before.rotationId : null,
@@ -184,17 +191,9 @@ function holdsSecret({ current, members }: VerifierSecrets): boolean {
 }
 
 function isSameSecret(given: string | undefined, stored: string | undefined): boolean {
-  return given !== undefined && stored !== undefined && sameBytes(digestOf(given), digestOf(stored))
-}
-
-function digestOf(secret: string): Buffer {
-  return sha256(Buffer.from(secret))
+  return given !== undefined && stored !== undefined && sameSecrets([given], [stored])
 }
 
 export function hintOf(secret: string | undefined): string | null {
   return secret === undefined || secret.length < HINTED_LENGTH_MIN ? null : secret.slice(-4)
-}
-
-function pick<T>(change: T | null | undefined, before: T, standard: T): T {
-  return change === undefined ? before : (change ?? standard)
 }

@@ -12,10 +12,11 @@ import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { NoMembers, Timestamp } from '../http/fields.ts'
 import { route, type Call } from '../http/route.ts'
+import { writeResource } from '../writes/write-resource.ts'
+import { SOURCE } from './resource.ts'
 import { overlapEnd, revertSecret, rotateSecret } from './rotation.ts'
 import { Source } from './shape.ts'
 import { showSource } from './view.ts'
-import { writeSource } from './write.ts'
 
 /** As long as a verifier's secret may be. */
 const SECRET_LENGTH_MAX = 4096
@@ -76,7 +77,7 @@ export const SOURCE_ROTATION_ROUTES = [
     errors: [],
     async handle(call) {
       const maskId = newMaskId()
-      const { row } = await writeSource(call, { verb: 'rotate-mask' }, (found, now) => ({
+      const { row } = await writeResource(call, SOURCE, { verb: 'rotate-mask' }, (found, now) => ({
         row: { ...found, maskId, updatedAt: now },
         shown: { maskId },
       }))
@@ -130,7 +131,7 @@ async function rotate(
   const { deps, body } = call
   const { secret: given, overlapSeconds } = body
   const verb = 'rotate-secret'
-  const rotated = await writeSource(call, { verb }, async (found, now, tx) => {
+  const rotated = await writeResource(call, SOURCE, { verb }, async (found, now, tx) => {
     const wish = { secret: given, overlapSeconds }
     const rotation = rotateSecret(deps.keyring, found, wish, now)
     await forgetSecretUsage(tx, found.id)
@@ -145,16 +146,24 @@ async function cancel(
 ): Promise<ActiveSource> {
   const { deps, body } = call
   const counted = body.force ? undefined : await countUses(call)
-  const { row } = await writeSource(call, { verb: 'cancel-rotation' }, async (found, now, tx) => {
-    refuseUnrotated(found, now.getTime())
-    if (!body.force) {
-      if (found.rotationId !== counted) {
-        refuse('CONFLICT', 'Cannot cancel rotation: the secret was rotated again at the same time')
+  const { row } = await writeResource(
+    call,
+    SOURCE,
+    { verb: 'cancel-rotation' },
+    async (found, now, tx) => {
+      refuseUnrotated(found, now.getTime())
+      if (!body.force) {
+        if (found.rotationId !== counted) {
+          refuse(
+            'CONFLICT',
+            'Cannot cancel rotation: the secret was rotated again at the same time',
+          )
+        }
+        await refuseUsed(deps, tx, found)
       }
-      await refuseUsed(deps, tx, found)
-    }
-    return { row: revertSecret(deps.keyring, found, now), shown: { force: body.force } }
-  })
+      return { row: revertSecret(deps.keyring, found, now), shown: { force: body.force } }
+    },
+  )
   return row
 }
 

@@ -4,7 +4,7 @@ import { newId } from '../../core/ids.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { openSourceSecrets, sealSourceSecrets } from '../../core/secrets/source-secrets.ts'
 import { newSecret } from '../../core/verify/config/new-secret.ts'
-import { acceptsSecret, VerifierConfig } from '../../core/verify/config/verifier-config.ts'
+import { acceptsSecret, type VerifierConfig } from '../../core/verify/config/verifier-config.ts'
 import { faultsOf } from '../../core/verify/faults.ts'
 import { hintOf } from './change.ts'
 
@@ -21,7 +21,7 @@ export function rotateSecret<S extends Source>(
   wish: { secret: string | undefined; overlapSeconds: number },
   now: Date,
 ): { row: S; secret: string; previousExpiresAt: Date } {
-  const config = VerifierConfig.parse(before.verifier)
+  const config = before.verifier
   const held = openSourceSecrets(keyring, before)
   if (!acceptsSecret(config) || held.current === undefined) refuseSecretless()
   const expiresAt = overlapEnd(before, now.getTime())

@@ -4,9 +4,7 @@ import { connectionsOf, type Connection } from '../../core/db/configuration/conn
 import {
   deleteSource,
   findSource,
-  insertSource,
   listSources,
-  SOURCE_NAME_TAKEN,
   type ActiveSource,
 } from '../../core/db/configuration/sources.ts'
 import { doomedConnection, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
@@ -20,11 +18,11 @@ import { Cascade } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
 import { endWaiting } from '../writes/cancel-waiting.ts'
-import { audit, transact } from '../writes/transact.ts'
+import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
 import { changeSource, newSource, shownChanges } from './change.ts'
+import { SOURCE } from './resource.ts'
 import { Source, SourceCreate, SourceUpdate, type SourceChanges } from './shape.ts'
 import { showSource, sourceViewer } from './view.ts'
-import { writeSource } from './write.ts'
 
 const tag = 'Sources'
 const read = { resource: 'sources', level: 'read' } as const
@@ -152,12 +150,10 @@ export const SOURCE_ROUTES = [
   }),
 ]
 
-async function createSource({
-  deps,
-  principal,
-  project,
-  body,
-}: Call<object, unknown, z.output<typeof SourceCreate>>): Promise<ActiveSource> {
+async function createSource(
+  call: Call<object, unknown, z.output<typeof SourceCreate>>,
+): Promise<ActiveSource> {
+  const { deps, principal, project, body } = call
   const now = new Date(deps.clock.now())
   const given = {
     id: newId(now.getTime()),
@@ -168,19 +164,7 @@ async function createSource({
   }
   const fresh = newSource(given, body.verifier, now)
   const row = changeSource(deps.keyring, fresh, body, { part: 'body', now })
-  await transact(deps, { constraint: SOURCE_NAME_TAKEN, name: row.name }, async (tx) => {
-    await insertSource(tx, row)
-    await audit(tx, deps, {
-      principal,
-      projectId: row.projectId,
-      kind: 'source',
-      verb: 'create',
-      id: row.id,
-      changes: shownChanges(body),
-    })
-  })
-  await announceChanges(deps, [{ kind: 'source', id: row.id }])
-  return { ...row, lastEventAt: null, lastHandshakeAt: null }
+  return await createResource(call, SOURCE, row.name, { row, shown: shownChanges(body) })
 }
 
 async function change(
@@ -188,23 +172,19 @@ async function change(
   changes: SourceChanges,
   { verb, part }: { verb: 'update' | 'toggle'; part: string },
 ): Promise<ActiveSource> {
-  const { row } = await writeSource(call, { verb, name: changes.name }, (found, now) => ({
+  const { row } = await writeResource(call, SOURCE, { verb, name: changes.name }, (found, now) => ({
     row: changeSource(call.deps.keyring, found, changes, { part, now }),
     shown: shownChanges(changes),
   }))
   return row
 }
 
-async function removeSource({
-  deps,
-  principal,
-  reach,
-  params,
-  query,
-}: Call<{ id: string }, { cascade: boolean }>): Promise<Connection[]> {
+async function removeSource(
+  call: Call<{ id: string }, { cascade: boolean }>,
+): Promise<Connection[]> {
+  const { deps, principal, reach, params, query } = call
   return await deps.db.transaction().execute(async (tx) => {
-    const found =
-      (await findSource(tx, reach, params.id, { lock: true })) ?? refuseMissing('src', params.id)
+    const found = await demandResource(tx, SOURCE, reach, params.id)
     const connections = await connectionsOf(tx, 'source_id', found.id)
     if (connections.length > 0) {
       if (!query.cascade) {
@@ -217,14 +197,8 @@ async function removeSource({
     }
     await doomRoutes(tx, connections.map(doomedConnection), new Date(deps.clock.now()))
     await deleteSource(tx, found.id)
-    await audit(tx, deps, {
-      principal,
-      projectId: found.projectId,
-      kind: 'source',
-      verb: 'delete',
-      id: found.id,
-      changes: { name: found.name, connections: connections.map(({ name }) => name) },
-    })
+    const shown = { name: found.name, connections: connections.map(({ name }) => name) }
+    await note(tx, call, SOURCE, { verb: 'delete', row: found, shown })
     return connections
   })
 }

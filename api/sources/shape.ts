@@ -185,8 +185,7 @@ export function viewSource(
   row: ActiveSource,
   { ingestUrl, rotation }: { ingestUrl: string; rotation: Rotation | undefined },
 ): z.output<typeof Source> {
-  const verifier = VerifierConfig.parse(row.verifier)
-  return Source.parse({
+  return {
     id: encodeId('src', row.id),
     projectId: encodeId('prj', row.projectId),
     name: row.name,
@@ -195,10 +194,10 @@ export function viewSource(
     ingestUrl: `${ingestUrl}/${row.maskId}`,
     ingestAddress: null,
     isEnabled: row.isEnabled,
-    verifier,
+    verifier: row.verifier,
     secretHint: row.secretHint,
     secretRotation: rotation === undefined ? null : viewRotation(rotation),
-    bodyAuthenticated: bodyAuthenticated(verifier),
+    bodyAuthenticated: bodyAuthenticated(row.verifier),
     eventTypeField: row.eventTypeField,
     idempotencyKeys: row.idempotencyKeys,
     allowedMethods: row.allowedMethods,
@@ -211,7 +210,7 @@ export function viewSource(
     metadata: row.metadata,
     createdAt: timestamp(row.createdAt.getTime()),
     updatedAt: timestamp(row.updatedAt.getTime()),
-  })
+  }
 }
 
 function viewRotation({

@@ -5,7 +5,6 @@ import { refuse } from '../../core/errors.ts'
 import { joinHeaders } from '../../core/request/headers.ts'
 import { toBinary } from '../../core/request/text.ts'
 import { openSourceSecrets } from '../../core/secrets/source-secrets.ts'
-import { VerifierConfig } from '../../core/verify/config/verifier-config.ts'
 import { verifyWithKeys } from '../../core/verify/keys.ts'
 import { listPresets } from '../../core/verify/presets/presets.ts'
 import { type SignedRequest } from '../../core/verify/request/signed-request.ts'
@@ -154,11 +153,10 @@ export const VERIFICATION_ROUTES = [
         refuse('RATE_LIMITED', 'Too many signature tests of this source', taken)
       }
       const nowMs = body.now ?? deps.clock.now()
-      const config = VerifierConfig.parse(source.verifier)
       const { current, previous, members } = openSourceSecrets(deps.keyring, source)
       const isOverlap = (source.previousSecretExpiresAt?.getTime() ?? 0) > deps.clock.now()
       const slots = { current, members, previous: isOverlap ? previous : undefined }
-      const compiled = compileVerifier(config, slots)
+      const compiled = compileVerifier(source.verifier, slots)
       const url = body.url ?? `${deps.ingestUrl}/${source.maskId}`
       const keys = { store: deps.keys, holder: source.organisationId }
       const verdict = await verifyWithKeys(compiled, requestOf(body, url), nowMs, keys)

@@ -10,10 +10,9 @@ import {
   type ReplayDelivery,
 } from '../db/events/replays.ts'
 import { partitionOf } from '../delivery/partition-of.ts'
-import { RetryPolicy } from '../delivery/retry.ts'
 import { newId, timeOfId } from '../ids.ts'
 import { giveWay } from '../loop/turn.ts'
-import { compileFilter, matchFilters, storedFilter, type CompiledFilter } from '../match/filter.ts'
+import { compileFilter, matchFilters, type CompiledFilter } from '../match/filter.ts'
 import { matchableOf, storedRequest } from '../match/matchable.ts'
 import { isPaced, type Entitlements } from '../plans/plans.ts'
 import { hardCapOf, type Standing } from '../plans/standing.ts'
@@ -62,8 +61,8 @@ export async function waysOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<Wa
       const destination = destinations.get(destinationId)
       if (destination === undefined) continue
       await giveWay()
-      const compiled = filter === null ? null : compileFilter(storedFilter(filter))
-      const { maxAttempts } = RetryPolicy.parse(destination.retryPolicy)
+      const compiled = filter === null ? null : compileFilter(filter)
+      const { maxAttempts } = destination.retryPolicy
       open.push({ connectionId: id, filter: compiled, destinationId, maxAttempts })
     }
     ways.set(sourceId, open)

@@ -34,7 +34,12 @@ test('without PostgreSQL ingest answers 503 with Retry-After, and takes webhooks
     name: 'Test',
     plan: 'enterprise',
   })
-  const named = { id: newId(clock.now()), organisationId: organisation.id, name: 'a', kind: 'http' }
+  const named = {
+    id: newId(clock.now()),
+    organisationId: organisation.id,
+    name: 'a',
+    kind: 'http' as const,
+  }
   const source = newSource({ ...named, projectId: defaultProjectId }, null, new Date())
   const other = newSource(
     { ...named, id: newId(clock.now()), name: 'b', projectId: defaultProjectId },

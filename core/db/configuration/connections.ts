@@ -1,5 +1,6 @@
 import type { Insertable, Selectable } from 'kysely'
 
+import { storedFilter, type Filter } from '../../match/filter.ts'
 import type { Db } from '../connection/db.ts'
 import {
   afterPage,
@@ -21,7 +22,7 @@ export interface Connection {
   destinationId: string
   isEnabled: boolean
   /** Null lets every event through. */
-  filter: Record<string, unknown> | null
+  filter: Filter | null
   metadata: Record<string, string>
   createdAt: Date
   updatedAt: Date
@@ -136,7 +137,7 @@ function toConnection(row: Selectable<Tables['connection']>): Connection {
     sourceId: row.source_id,
     destinationId: row.destination_id,
     isEnabled: row.is_enabled,
-    filter: row.filter,
+    filter: row.filter === null ? null : storedFilter(row.filter),
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -1,5 +1,8 @@
 import { sql, type Insertable, type Selectable } from 'kysely'
+import { z } from 'zod'
 
+import { RetryPolicy } from '../../delivery/retry.ts'
+import { StoredAuth } from '../../secrets/destination-secrets.ts'
 import type { Db } from '../connection/db.ts'
 import {
   afterPage,
@@ -12,29 +15,39 @@ import {
 } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
+/** The columns that PostgreSQL holds as text or JSON. */
+const Columns = z.object({
+  mode: z.enum(['public', 'private']),
+  method: z.enum(['POST', 'PUT', 'PATCH']),
+  auth: StoredAuth,
+  rate_limit_period: z.enum(['second', 'minute', 'hour', 'day']),
+  retry_policy: RetryPolicy,
+})
+type Columns = z.output<typeof Columns>
+
 export interface Destination {
   id: string
   organisationId: string
   projectId: string
   name: string
-  mode: string
+  mode: Columns['mode']
   url: string
   connectorId: string | null
   isEnabled: boolean
   disabledReason: string | null
-  method: string
+  method: Columns['method']
   headerNames: string[]
   /** Without its secret. */
-  auth: Record<string, unknown>
+  auth: StoredAuth
   /** Sealed. */
   secrets: Buffer
   previousSigningSecretExpiresAt: Date | null
   timeoutMs: number
   rateLimit: number | null
-  rateLimitPeriod: string
+  rateLimitPeriod: Columns['rate_limit_period']
   maxConcurrency: number | null
-  retryPolicy: Record<string, unknown>
-  health: string
+  retryPolicy: RetryPolicy
+  health: 'healthy' | 'failing' | 'disabled'
   /** When it became another or was enabled: what it answered before says nothing about it. */
   resumedAt: Date | null
   metadata: Record<string, string>
@@ -151,26 +164,27 @@ function toRow(destination: Destination): Insertable<Tables['destination']> {
 function toDestination(
   row: Selectable<Tables['destination']> & { is_failing: boolean },
 ): Destination {
+  const { mode, method, auth, rate_limit_period, retry_policy } = Columns.parse(row)
   return {
     id: row.id,
     organisationId: row.organisation_id,
     projectId: row.project_id,
     name: row.name,
-    mode: row.mode,
+    mode,
     url: row.url,
     connectorId: row.connector_id,
     isEnabled: row.is_enabled,
     disabledReason: row.disabled_reason,
-    method: row.method,
+    method,
     headerNames: row.header_names,
-    auth: row.auth,
+    auth,
     secrets: row.secrets,
     previousSigningSecretExpiresAt: row.previous_signing_secret_expires_at,
     timeoutMs: row.timeout_ms,
     rateLimit: row.rate_limit,
-    rateLimitPeriod: row.rate_limit_period,
+    rateLimitPeriod: rate_limit_period,
     maxConcurrency: row.max_concurrency,
-    retryPolicy: row.retry_policy,
+    retryPolicy: retry_policy,
     health: healthOf(row),
     resumedAt: row.resumed_at,
     metadata: row.metadata,
@@ -179,7 +193,7 @@ function toDestination(
   }
 }
 
-function healthOf(row: { is_enabled: boolean; is_failing: boolean }): string {
+function healthOf(row: { is_enabled: boolean; is_failing: boolean }): Destination['health'] {
   if (!row.is_enabled) return 'disabled'
   return row.is_failing ? 'failing' : 'healthy'
 }

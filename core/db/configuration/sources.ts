@@ -1,5 +1,8 @@
 import type { Insertable, Selectable } from 'kysely'
+import { z } from 'zod'
 
+import { VerifierConfig } from '../../verify/config/verifier-config.ts'
+import { IngestResponse } from '../../verify/ingest-response.ts'
 import type { Db } from '../connection/db.ts'
 import {
   afterPage,
@@ -12,16 +15,26 @@ import {
 } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
 
+/** The columns that PostgreSQL holds as text or JSON. */
+const Columns = z.object({
+  kind: z.enum(['http', 'email']),
+  verifier: VerifierConfig,
+  allowed_methods: z.array(z.enum(['POST', 'PUT', 'PATCH', 'DELETE', 'GET'])),
+  ingest_response: IngestResponse,
+  handshake: z.object({ kind: z.string() }).nullable(),
+})
+type Columns = z.output<typeof Columns>
+
 export interface Source {
   id: string
   organisationId: string
   projectId: string
   name: string
-  kind: string
+  kind: Columns['kind']
   maskId: string
   isEnabled: boolean
   /** Without its secrets. */
-  verifier: Record<string, unknown>
+  verifier: VerifierConfig
   /** Sealed; null when the verifier has none. */
   secrets: Buffer | null
   secretHint: string | null
@@ -30,10 +43,10 @@ export interface Source {
   rotationId: string | null
   eventTypeField: string | null
   idempotencyKeys: string[]
-  allowedMethods: string[]
+  allowedMethods: Columns['allowed_methods']
   maxPayloadSizeKb: number
-  ingestResponse: Record<string, unknown>
-  handshake: Record<string, unknown> | null
+  ingestResponse: IngestResponse
+  handshake: Columns['handshake']
   /** Requests per second; 0 is unlimited. */
   rateLimit: number
   metadata: Record<string, string>
@@ -150,25 +163,26 @@ function toActiveSource(
     last_handshake_at: Date | null
   },
 ): ActiveSource {
+  const { kind, verifier, allowed_methods, ingest_response, handshake } = Columns.parse(row)
   return {
     id: row.id,
     organisationId: row.organisation_id,
     projectId: row.project_id,
     name: row.name,
-    kind: row.kind,
+    kind,
     maskId: row.mask_id,
     isEnabled: row.is_enabled,
-    verifier: row.verifier,
+    verifier,
     secrets: row.secrets,
     secretHint: row.secret_hint,
     previousSecretExpiresAt: row.previous_secret_expires_at,
     rotationId: row.rotation_id,
     eventTypeField: row.event_type_field,
     idempotencyKeys: row.idempotency_keys,
-    allowedMethods: row.allowed_methods,
+    allowedMethods: allowed_methods,
     maxPayloadSizeKb: row.max_payload_size_kb,
-    ingestResponse: row.ingest_response,
-    handshake: row.handshake,
+    ingestResponse: ingest_response,
+    handshake,
     rateLimit: row.rate_limit,
     metadata: row.metadata,
     createdAt: row.created_at,

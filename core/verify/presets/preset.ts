@@ -1,4 +1,5 @@
 import type { PresetConfig } from '../config/verifier-config.ts'
+import type { IngestResponse } from '../ingest-response.ts'
 
 /** The exchange by which a provider makes sure of an endpoint before it sends. `empty`: GET or HEAD must be 200. */
 export type HandshakeKind =
@@ -19,13 +20,7 @@ export type HandshakeKind =
   | 'notion'
   | 'woocommerce'
 
-export interface IngestResponse {
-  kind: 'default' | 'empty' | 'static'
-  body?: string
-  contentType?: string
-}
-
-/** The form of a provider's webhooks. Absent members have the defaults of a source. */
+/** What one provider's webhooks look like. Absent members are those of any other source. */
 export interface Preset {
   config: PresetConfig
   /** Members that only the user knows, besides `secret`. */

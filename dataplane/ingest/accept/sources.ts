@@ -14,9 +14,9 @@ import type { Keyring } from '../../../core/secrets/sealed.ts'
 import { openSourceSecrets } from '../../../core/secrets/source-secrets.ts'
 import { VerifierConfig } from '../../../core/verify/config/verifier-config.ts'
 import { handshakeKind, type HandshakeSecrets } from '../../../core/verify/handshake.ts'
+import { IngestResponse } from '../../../core/verify/ingest-response.ts'
 import { compileVerifier, type CompiledVerifier } from '../../../core/verify/verify.ts'
 import { CompiledFilters } from './compiled-filters.ts'
-import { IngestResponse } from './ingest-response.ts'
 
 /** Sources kept compiled in one process, and unknown masks remembered. The least used give way. */
 const SOURCES_MAX = 50_000

@@ -1,7 +1,7 @@
 import { STATUS, type Code } from '../../../core/errors.ts'
 import { encodeId } from '../../../core/ids.ts'
+import type { IngestResponse } from '../../../core/verify/ingest-response.ts'
 import type { StoreResult } from '../accept/event.ts'
-import type { IngestResponse } from '../accept/ingest-response.ts'
 
 /** The answer to a sender. */
 export interface Answer {
