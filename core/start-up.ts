@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { readConfig, SettingsError, type Config, type OwnPort } from './config.ts'
 import type { Logger } from './log.ts'
+import { misspeltSettings } from './setting-names.ts'
 import type { Environment } from './settings/setting-files.ts'
-import { misspeltSettings } from './settings/setting-names.ts'
 
 const AGAIN_MS = 500
 const LINE_MS = 10_000

@@ -20,7 +20,7 @@ import { LiveStreams } from '../api/events/live/live-streams.ts'
 import { SharedReads } from '../api/shared-reads.ts'
 import type { Clock } from '../core/clock.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
-import { ensurePartitions } from '../core/db/connection/days.ts'
+import { ensurePartitions } from '../core/db/connection/day-partitions.ts'
 import { openDb, openPool, type Db } from '../core/db/connection/db.ts'
 import { migrate } from '../core/db/migrate.ts'
 import { openEgress } from '../core/egress/egress.ts'
@@ -218,7 +218,7 @@ function shiftableClock(): ShiftableClock {
 const MIGRATIONS = new URL('../core/db/migrations/', import.meta.url)
 const SCHEMA_FILES = [
   ...readdirSync(MIGRATIONS).map((name) => new URL(name, MIGRATIONS)),
-  new URL('../core/db/connection/days.ts', import.meta.url),
+  new URL('../core/db/connection/day-partitions.ts', import.meta.url),
 ]
 
 /** Test processes that need the template at once make it once. */

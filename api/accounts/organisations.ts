@@ -15,7 +15,7 @@ import {
   type Organisation,
 } from '../../core/db/configuration/organisations.ts'
 import { findProject, insertProject } from '../../core/db/configuration/projects.ts'
-import { ensurePartitions } from '../../core/db/connection/days.ts'
+import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import type { Db } from '../../core/db/connection/db.ts'
 import { writeAudit } from '../../core/db/requests/audit.ts'
 import { refuse, refuseField } from '../../core/errors.ts'

@@ -1,4 +1,4 @@
-import { runRetention } from '../../core/retention/run.ts'
+import { runRetention } from '../../core/retention/run-retention.ts'
 import type { Command } from './command.ts'
 
 const run: Command = {

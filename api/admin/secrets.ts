@@ -1,4 +1,4 @@
-import { rotateEncryptionKey } from '../../core/secrets/rotate.ts'
+import { rotateEncryptionKey } from '../../core/actions/rotate.ts'
 import { keyringOf } from './arguments.ts'
 import type { Command } from './command.ts'
 

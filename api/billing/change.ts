@@ -1,5 +1,5 @@
 import { changeSubscription } from '../../core/billing/change-plan.ts'
-import { ensurePartitions } from '../../core/db/connection/days.ts'
+import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import { standingAt, type Standing } from '../../core/plans/standing.ts'
 import type { Transition } from '../../core/plans/subscription.ts'

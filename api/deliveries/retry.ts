@@ -1,4 +1,4 @@
-import { retryDeliveries, type RetryRefusal } from '../../core/actions/retry.ts'
+import { retryDeliveries, type RetryRefusal } from '../../core/actions/retry-deliveries.ts'
 import { findDelivery, type Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { refuse } from '../../core/errors.ts'

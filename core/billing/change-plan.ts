@@ -16,7 +16,7 @@ import {
 } from '../plans/plans.ts'
 import { standingAt, type PlanRows } from '../plans/standing.ts'
 import { advance, onPlan, transition, type Transition } from '../plans/subscription.ts'
-import { factsOfBoundaries, factsOfChange } from './facts.ts'
+import { factsOfBoundaries, factsOfChange } from './billing-facts.ts'
 
 export interface BillingDeps {
   plans: Plans

@@ -1,6 +1,6 @@
 import { Migrator } from 'kysely/migration'
 
-import { ensurePartitions } from './connection/days.ts'
+import { ensurePartitions } from './connection/day-partitions.ts'
 import type { Db } from './connection/db.ts'
 import { buildLateIndexes } from './lists/late-indexes.ts'
 import { MIGRATIONS } from './migrations/index.ts'

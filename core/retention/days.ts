@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { ensureDay } from '../db/connection/days.ts'
+import { ensureDay } from '../db/connection/day-partitions.ts'
+import { eventsKept, eventsWaiting, moveEvents } from '../db/retention/moves.ts'
 import {
   deleteFailures,
   dropDay,
   eventPartition,
   pastDays,
   type PastDay,
-} from '../db/retention/empty-days.ts'
-import { eventsKept, eventsWaiting, moveEvents } from '../db/retention/moves.ts'
+} from '../db/retention/past-days.ts'
 import { freeDedupeKeys, purgeLaterDeliveries } from '../db/retention/purge.ts'
 import { firstIdAt } from '../ids.ts'
 import { HELD_CLASS, RETENTION_HELD_DAYS } from '../limits.ts'

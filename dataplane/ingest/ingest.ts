@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
-import { writeActivity, type SourceActivity } from '../../core/db/events/ingest-sources.ts'
+import { writeActivity, type SourceActivity } from '../../core/db/events/ingest/ingest-sources.ts'
 import {
   forgetProcess,
   PROCESS_LIVE_MS,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { ensureDay } from '../../core/db/connection/days.ts'
+import { ensureDay } from '../../core/db/connection/day-partitions.ts'
 import type { Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/read/delivery-lists.ts'
 import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-strands.ts'

@@ -8,7 +8,7 @@ import {
   doomRoutes,
   DOOMED_STEP_ROWS,
 } from '../../core/db/deliveries/act/doomed-routes.ts'
-import { cancelDoomed } from '../../dataplane/housekeeper/doomed-routes.ts'
+import { cancelDoomed } from '../../dataplane/housekeeper/tasks/doomed-routes.ts'
 import { eventually } from '../relay.ts'
 import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'

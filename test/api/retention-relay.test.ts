@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { ensurePartitions } from '../../core/db/connection/days.ts'
-import { runRetention } from '../../core/retention/run.ts'
+import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
+import { runRetention } from '../../core/retention/run-retention.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
 
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { rotateEncryptionKey, bindSecrets } from '../../core/secrets/rotate.ts'
+import { rotateEncryptionKey, bindSecrets } from '../../core/actions/rotate.ts'
 import { seal, unseal } from '../../core/secrets/sealed.ts'
 import { seedRoute, uuid } from '../seed.ts'
 import { startWorld, type Tenant, type World } from '../world.ts'

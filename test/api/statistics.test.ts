@@ -13,7 +13,7 @@ import {
 import { newId } from '../../core/ids.ts'
 import { DASHBOARD_BUCKETS_MAX, DASHBOARD_ROWS_MAX, REJECTED_BURST } from '../../core/limits.ts'
 import { bucketOf } from '../../core/statistics/histogram.ts'
-import { pruneStatistics } from '../../dataplane/housekeeper/statistics.ts'
+import { pruneStatistics } from '../../dataplane/housekeeper/tasks/statistics.ts'
 import { hangs, inTurn, says } from '../endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
 import { seedDelivery, uuid } from '../seed.ts'

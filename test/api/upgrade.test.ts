@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { expect, inject, test } from 'vitest'
 
-import { ensureDay, ensurePartitions } from '../../core/db/connection/days.ts'
+import { ensureDay, ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { buildLateIndexes } from '../../core/db/lists/late-indexes.ts'
 import { migrate } from '../../core/db/migrate.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
-import { judgeDestinations } from '../../dataplane/housekeeper/failing.ts'
+import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import { says } from '../endpoint.ts'
 import { noticesOf } from '../notices.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'

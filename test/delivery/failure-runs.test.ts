@@ -11,7 +11,7 @@ import {
 import { deleteOldOperationalEvents } from '../../core/db/processes/operational-events.ts'
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
-import { judgeDestinations } from '../../dataplane/housekeeper/failing.ts'
+import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import type { Answer } from '../call-api.ts'
 import { noticesOf } from '../notices.ts'
 import { seedDelivery, uuid } from '../seed.ts'

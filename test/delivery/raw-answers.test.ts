@@ -11,8 +11,8 @@ import { gzipSync } from 'node:zlib'
 
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 
-import { Connections } from '../../core/delivery/direct/connections.ts'
 import { directTransport } from '../../core/delivery/direct/exchange.ts'
+import { Connections } from '../../core/delivery/direct/http-connections.ts'
 import type { AttemptResponse } from '../../core/delivery/transport.ts'
 import { guardedLookup } from '../../core/egress/connect.ts'
 import { Names } from '../../core/egress/names.ts'

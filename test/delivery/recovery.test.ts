@@ -13,7 +13,7 @@ import {
   deliverySubject,
 } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'
-import { Sweep } from '../../dataplane/housekeeper/sweep.ts'
+import { Sweep } from '../../dataplane/housekeeper/sweep/sweep.ts'
 import { says, type Arrival } from '../endpoint.ts'
 import { homeOf } from '../partitions.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'

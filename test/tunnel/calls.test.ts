@@ -11,7 +11,7 @@ import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
 import { Calls } from '../../dataplane/gateway/calls.ts'
 import { type Choosable, Sessions } from '../../dataplane/gateway/sessions.ts'
 import { GatewayStreams } from '../../dataplane/gateway/streams.ts'
-import { GatewayCalls } from '../../dataplane/worker/gateway-calls.ts'
+import { GatewayCalls } from '../../dataplane/worker/send/gateway-calls.ts'
 
 const LOG = pino({ level: 'silent' })
 const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }

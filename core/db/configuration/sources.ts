@@ -1,8 +1,8 @@
 import type { Insertable, Selectable } from 'kysely'
 import { z } from 'zod'
 
+import { IngestResponse } from '../../verify/config/ingest-response.ts'
 import { VerifierConfig } from '../../verify/config/verifier-config.ts'
-import { IngestResponse } from '../../verify/ingest-response.ts'
 import type { Db } from '../connection/db.ts'
 import {
   afterPage,

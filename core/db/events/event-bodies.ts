@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-import { eachPartition } from '../connection/days.ts'
+import { eachPartition } from '../connection/day-partitions.ts'
 
 /**
  * The body of an event as it came; undefined when the event is not there, or not in this class any more. In base64, which

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import { uuidArray } from '../connection/binary-arrays.ts'
-import { eachPartition } from '../connection/days.ts'
+import { eachPartition } from '../connection/day-partitions.ts'
 import type { Db } from '../connection/db.ts'
 import { withoutPruning } from '../connection/partition-pruning.ts'
 import { byIndexOnly } from '../lists/index-only.ts'

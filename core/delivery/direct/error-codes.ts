@@ -1,5 +1,5 @@
 import type { AttemptErrorCode } from '../attempt-error.ts'
-import type { Stage } from './connections.ts'
+import type { Stage } from './http-connections.ts'
 
 /** Which errors of Node and undici mean what, whenever they come. */
 const CODES: Readonly<Record<string, AttemptErrorCode>> = {

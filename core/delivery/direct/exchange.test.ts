@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { guardedLookup } from '../../egress/connect.ts'
 import { Names } from '../../egress/names.ts'
 import type { AttemptRequest } from '../transport.ts'
-import { Connections } from './connections.ts'
 import { directTransport } from './exchange.ts'
+import { Connections } from './http-connections.ts'
 
 async function startServer(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')

@@ -6,8 +6,8 @@ import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../limits.ts'
 import { nowDoing } from '../../loop/watch.ts'
 import type { AttemptErrorCode } from '../attempt-error.ts'
 import type { AttemptRequest, AttemptResponse, ConnectPhases, Transport } from '../transport.ts'
-import type { Connection, Connections } from './connections.ts'
 import { errorCodeOf } from './error-codes.ts'
+import type { Connection, Connections } from './http-connections.ts'
 
 /**
  * Dials the destination itself. A 2xx is a success once its headers are read: its body is taken until it ends, breaks

@@ -1,5 +1,5 @@
+import type { IngestResponse } from '../config/ingest-response.ts'
 import type { PresetConfig } from '../config/verifier-config.ts'
-import type { IngestResponse } from '../ingest-response.ts'
 
 /** The exchange by which a provider makes sure of an endpoint before it sends. `empty`: GET or HEAD must be 200. */
 export type HandshakeKind =

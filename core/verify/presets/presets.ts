@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 import { ShortForm } from '../config/config-parts.ts'
+import type { IngestResponse } from '../config/ingest-response.ts'
 import { bodyAuthenticated, VerifierConfig } from '../config/verifier-config.ts'
-import type { IngestResponse } from '../ingest-response.ts'
 import { BODY_MAC_PRESETS } from './body-mac-presets.ts'
 import type { HandshakeKind, Preset } from './preset.ts'
 import { PUBLIC_KEY_PRESETS } from './public-key-presets.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../../../core/db/connection/db.ts'
-import { connectionFilters } from '../../../core/db/events/ingest-sources.ts'
+import { connectionFilters } from '../../../core/db/events/ingest/ingest-sources.ts'
 import { giveWay } from '../../../core/loop/turn.ts'
 import { compileFilter, storedFilter, type CompiledFilter } from '../../../core/match/filter.ts'
 

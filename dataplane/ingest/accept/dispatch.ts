@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../../core/db/events/store-events.ts'
+import type { NewEvent } from '../../../core/db/events/ingest/store-events.ts'
 import { uuidOfBytes } from '../../../core/ids.ts'
 import { encodeDelivery, encodeEvent } from '../../../core/jetstream/delivery-message.ts'
 import { deliverySubject } from '../../../core/jetstream/stream-subjects.ts'

@@ -1,5 +1,5 @@
-import type { Quota, Stored } from '../../../core/db/events/store-capped-events.ts'
-import type { NewDelivery, NewEvent } from '../../../core/db/events/store-events.ts'
+import type { Quota, Stored } from '../../../core/db/events/ingest/store-capped-events.ts'
+import type { NewDelivery, NewEvent } from '../../../core/db/events/ingest/store-events.ts'
 import type { Headers } from '../../../core/request/headers.ts'
 
 /** A request of a sender, without its body. */

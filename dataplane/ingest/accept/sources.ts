@@ -1,8 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
 import { toSubscription } from '../../../core/db/billing/subscriptions.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
-import { findIngestSource, type IngestSourceRow } from '../../../core/db/events/ingest-sources.ts'
-import type { Quota } from '../../../core/db/events/store-capped-events.ts'
+import {
+  findIngestSource,
+  type IngestSourceRow,
+} from '../../../core/db/events/ingest/ingest-sources.ts'
+import type { Quota } from '../../../core/db/events/ingest/store-capped-events.ts'
 import { partitionOf } from '../../../core/delivery/partition-of.ts'
 import { RetryPolicy } from '../../../core/delivery/retry.ts'
 import type { CompiledFilter } from '../../../core/match/filter.ts'
@@ -12,9 +15,9 @@ import { isPaced, type Plans } from '../../../core/plans/plans.ts'
 import { hardCapOf, standingAt, type Standing } from '../../../core/plans/standing.ts'
 import type { Keyring } from '../../../core/secrets/sealed.ts'
 import { openSourceSecrets } from '../../../core/secrets/source-secrets.ts'
+import { IngestResponse } from '../../../core/verify/config/ingest-response.ts'
 import { VerifierConfig } from '../../../core/verify/config/verifier-config.ts'
 import { handshakeKind, type HandshakeSecrets } from '../../../core/verify/handshake.ts'
-import { IngestResponse } from '../../../core/verify/ingest-response.ts'
 import { compileVerifier, type CompiledVerifier } from '../../../core/verify/verify.ts'
 import { CompiledFilters } from './compiled-filters.ts'
 

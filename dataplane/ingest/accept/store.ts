@@ -1,8 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Pool } from '../../../core/db/connection/db.ts'
 import { isDataFault, isPassing } from '../../../core/db/connection/failures.ts'
-import { storeCappedEvents, type Quota } from '../../../core/db/events/store-capped-events.ts'
-import { storeEvents } from '../../../core/db/events/store-events.ts'
+import {
+  storeCappedEvents,
+  type Quota,
+} from '../../../core/db/events/ingest/store-capped-events.ts'
+import { storeEvents } from '../../../core/db/events/ingest/store-events.ts'
 import { newIdBytes, uuidOfBytes } from '../../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS, LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'

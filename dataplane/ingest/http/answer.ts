@@ -1,6 +1,6 @@
 import { STATUS, type Code } from '../../../core/errors.ts'
 import { encodeId } from '../../../core/ids.ts'
-import type { IngestResponse } from '../../../core/verify/ingest-response.ts'
+import type { IngestResponse } from '../../../core/verify/config/ingest-response.ts'
 import type { StoreResult } from '../accept/event.ts'
 
 /** The answer to a sender. */

@@ -2,7 +2,7 @@ import { request as httpRequest, type Dispatcher } from 'undici'
 
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
-import { captureSecret } from '../../../core/db/events/ingest-sources.ts'
+import { captureSecret } from '../../../core/db/events/ingest/ingest-sources.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Keyring } from '../../../core/secrets/sealed.ts'
 import { sealSourceSecrets } from '../../../core/secrets/source-secrets.ts'

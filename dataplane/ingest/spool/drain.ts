@@ -6,8 +6,8 @@ import {
   endDrains,
   storedIds,
   storeUndelivered,
-} from '../../../core/db/events/spool.ts'
-import type { Quota } from '../../../core/db/events/store-capped-events.ts'
+} from '../../../core/db/events/ingest/spool.ts'
+import type { Quota } from '../../../core/db/events/ingest/store-capped-events.ts'
 import { LEASE_HELD_MS, holdLease, releaseLease } from '../../../core/db/processes/leases.ts'
 import { bytesOfUuid, firstIdAt, newIdBytes, timeOfId, uuidOfBytes } from '../../../core/ids.ts'
 import type { SpooledMessage } from '../../../core/jetstream/spool-stream.ts'

@@ -1,6 +1,6 @@
 import type { Db } from '../../../core/db/connection/db.ts'
 import { cannotStore } from '../../../core/db/connection/failures.ts'
-import { probeWrites } from '../../../core/db/events/spool.ts'
+import { probeWrites } from '../../../core/db/events/ingest/spool.ts'
 import { uuidOfBytes } from '../../../core/ids.ts'
 import type { SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
 import type { Logger } from '../../../core/log.ts'

@@ -15,9 +15,9 @@ import { Allowances } from '../in-flight/allowances.ts'
 import { ByteBudget } from '../in-flight/byte-budget.ts'
 import { InFlight } from '../in-flight/in-flight.ts'
 import { SAMPLE_DESTINATION, sampleWork } from '../in-flight/sample-work.fixture.ts'
+import { Withdrawals } from '../in-flight/withdrawals.ts'
 import { Lane, type LaneDeps } from './lane.ts'
 import { Pacer } from './pacer.ts'
-import { Withdrawals } from './withdrawals.ts'
 
 /** After which a lane that is full does not keep up. */
 const SECOND_MS = 1_000

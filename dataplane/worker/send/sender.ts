@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../../../core/db/connection/db.ts'
 import { disableDestination } from '../../../core/db/deliveries/work/delivery-destinations.ts'
-import { Connections } from '../../../core/delivery/direct/connections.ts'
 import { directTransport } from '../../../core/delivery/direct/exchange.ts'
+import { Connections } from '../../../core/delivery/direct/http-connections.ts'
 import { guardedLookup } from '../../../core/egress/connect.ts'
 import { Names } from '../../../core/egress/names.ts'
 import { withoutRedaction } from '../../../core/log.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import { textArray, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
-import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
+import { eachPartition, placeOfDelivery } from '../../connection/day-partitions.ts'
 import { holdColumns, type Hold } from './partition-owners.ts'
 import { readClaimed, type ClaimableRow, type ClaimedDelivery, type Lease } from './read-claimed.ts'
 

@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../../limits.ts'
 import { uuidArray } from '../../connection/binary-arrays.ts'
-import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
+import { eachPartition, placeOfDelivery } from '../../connection/day-partitions.ts'
 
 /** Who claimed the rows, and until when. */
 export interface Lease {

@@ -9,7 +9,7 @@ import {
   timeArray,
   uuidArray,
 } from '../../connection/binary-arrays.ts'
-import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
+import { eachPartition, placeOfDelivery } from '../../connection/day-partitions.ts'
 import { isDivisionByZero } from '../../connection/failures.ts'
 import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import { ASSUMED, CHECKED, type ResultCounting } from './result-counts.ts'

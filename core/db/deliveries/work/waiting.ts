@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import { int2Array, textArray, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
-import { eachPartition, placeOfDelivery } from '../../connection/days.ts'
+import { eachPartition, placeOfDelivery } from '../../connection/day-partitions.ts'
 import { LIST_CANCELLED, type Deleted } from '../act/cancellations.ts'
 import { heldFlags, holdsOf, type Hold } from './partition-owners.ts'
 import type { ClaimedDelivery, WaitingRow } from './read-claimed.ts'

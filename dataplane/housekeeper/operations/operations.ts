@@ -1,6 +1,6 @@
-import { findStanding } from '../../core/billing/find-standing.ts'
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/connection/db.ts'
+import { findStanding } from '../../../core/billing/find-standing.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import {
   advanceOperation,
   countOutstanding,
@@ -10,16 +10,16 @@ import {
   postponeOperation,
   takeRunning,
   type Operation,
-} from '../../core/db/operations/operations.ts'
+} from '../../../core/db/operations/operations.ts'
 import {
   OPERATION_CHUNK,
   OPERATION_DAYS,
   OPERATION_WINDOW_MAX,
   OPERATION_WINDOW_SECONDS,
-} from '../../core/limits.ts'
-import type { Logger } from '../../core/log.ts'
-import type { NatsConnection } from '../../core/nats.ts'
-import type { Entitlements, Plans } from '../../core/plans/plans.ts'
+} from '../../../core/limits.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
+import type { Entitlements, Plans } from '../../../core/plans/plans.ts'
 import { cancelChunk, EndedMeanwhile } from './cancel-chunk.ts'
 import { workChunk } from './operation-chunk.ts'
 

@@ -1,7 +1,7 @@
-import type { Db } from '../../core/db/connection/db.ts'
-import type { Logger } from '../../core/log.ts'
-import { bindSecrets } from '../../core/secrets/rotate.ts'
-import type { Keyring } from '../../core/secrets/sealed.ts'
+import { bindSecrets } from '../../../core/actions/rotate.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Keyring } from '../../../core/secrets/sealed.ts'
 
 /** Longer than a rolling upgrade: processes of the version before cannot open what is sealed for a row. */
 const AFTER_MS = 15 * 60_000

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 
 import type pg from 'pg'
 
-import { uuidOfBytes } from '../../ids.ts'
-import { byteaArray, timeArray, uuidArray, uuidBytesArray } from '../connection/binary-arrays.ts'
+import { uuidOfBytes } from '../../../ids.ts'
+import { byteaArray, timeArray, uuidArray, uuidBytesArray } from '../../connection/binary-arrays.ts'
 import { storeEvents, type NewEvent } from './store-events.ts'
 
 /** The delivery quota of a hard-capped organisation in its present window. */

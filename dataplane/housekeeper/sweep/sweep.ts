@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 
-import type { Clock } from '../../core/clock.ts'
-import type { Db, Pool } from '../../core/db/connection/db.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db, Pool } from '../../../core/db/connection/db.ts'
 import {
   findOpen,
   firstWatermark,
@@ -11,15 +11,15 @@ import {
   walkFrom,
   writeWatermark,
   type OpenDelivery,
-} from '../../core/db/deliveries/upkeep/sweep.ts'
-import { partitionOf } from '../../core/delivery/partition-of.ts'
-import { firstIdAt, timeOfId } from '../../core/ids.ts'
-import { findLines, type Line } from '../../core/jetstream/delivery-backlog.ts'
-import { deleteDeliveryConsumer } from '../../core/jetstream/delivery-stream.ts'
-import type { Logger } from '../../core/log.ts'
-import type { NatsConnection } from '../../core/nats.ts'
-import { wakeWorkers } from '../../core/notices/wake-workers.ts'
-import { entitlementsOf, isPaced, type Plans } from '../../core/plans/plans.ts'
+} from '../../../core/db/deliveries/upkeep/sweep.ts'
+import { partitionOf } from '../../../core/delivery/partition-of.ts'
+import { firstIdAt, timeOfId } from '../../../core/ids.ts'
+import { findLines, type Line } from '../../../core/jetstream/delivery-backlog.ts'
+import { deleteDeliveryConsumer } from '../../../core/jetstream/delivery-stream.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
+import { wakeWorkers } from '../../../core/notices/wake-workers.ts'
+import { entitlementsOf, isPaced, type Plans } from '../../../core/plans/plans.ts'
 import { Lines } from './lines.ts'
 
 /** A walk that takes longer goes on in the next pass. */

@@ -1,18 +1,18 @@
-import { cancelHeldDeliveries, type Cancellation } from '../../core/actions/cancel-held.ts'
-import { nextDeliveries } from '../../core/actions/selection.ts'
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { readHeld } from '../../core/db/deliveries/act/held-deliveries.ts'
-import { DeliverySelection } from '../../core/db/operations/operation-kinds.ts'
+import { cancelHeldDeliveries, type Cancellation } from '../../../core/actions/cancel-held.ts'
+import { nextDeliveries } from '../../../core/actions/selection.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { readHeld } from '../../../core/db/deliveries/act/held-deliveries.ts'
+import { DeliverySelection } from '../../../core/db/operations/operation-kinds.ts'
 import {
   advanceOperation,
   postponeOperation,
   takeRunning,
   type Operation,
-} from '../../core/db/operations/operations.ts'
-import type { LeftOver } from '../../core/db/operations/tables.ts'
-import { OPERATION_CHUNK } from '../../core/limits.ts'
-import type { NatsConnection } from '../../core/nats.ts'
+} from '../../../core/db/operations/operations.ts'
+import type { LeftOver } from '../../../core/db/operations/tables.ts'
+import { OPERATION_CHUNK } from '../../../core/limits.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
 import { countsOf } from './reasons.ts'
 
 interface CancelDeps {

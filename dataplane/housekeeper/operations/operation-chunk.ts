@@ -4,21 +4,25 @@ import {
   needBodies,
   refusalOfReplay,
   waysOf,
-} from '../../core/actions/replay.ts'
-import { retryDeliveries } from '../../core/actions/retry.ts'
-import { nextDeliveries, nextEvents } from '../../core/actions/selection.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { lockDeliveries } from '../../core/db/deliveries/act/delivery-locks.ts'
-import type { EventSummary } from '../../core/db/events/events.ts'
-import { insertReplay, readReplayable, type ReplayDelivery } from '../../core/db/events/replays.ts'
+} from '../../../core/actions/replay.ts'
+import { retryDeliveries } from '../../../core/actions/retry-deliveries.ts'
+import { nextDeliveries, nextEvents } from '../../../core/actions/selection.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { lockDeliveries } from '../../../core/db/deliveries/act/delivery-locks.ts'
+import type { EventSummary } from '../../../core/db/events/events.ts'
+import {
+  insertReplay,
+  readReplayable,
+  type ReplayDelivery,
+} from '../../../core/db/events/replays.ts'
 import {
   selectedOf,
   type DeliverySelection,
   type EventSelection,
-} from '../../core/db/operations/operation-kinds.ts'
-import type { Operation, Progress } from '../../core/db/operations/operations.ts'
-import { giveWay } from '../../core/loop/turn.ts'
-import type { Standing } from '../../core/plans/standing.ts'
+} from '../../../core/db/operations/operation-kinds.ts'
+import type { Operation, Progress } from '../../../core/db/operations/operations.ts'
+import { giveWay } from '../../../core/loop/turn.ts'
+import type { Standing } from '../../../core/plans/standing.ts'
 import { countsOf } from './reasons.ts'
 
 /** The limits of a chunk, and the standing of the organisation. */

@@ -1,16 +1,16 @@
-import type { Db } from '../../core/db/connection/db.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import {
   FOLD_BATCH,
   foldDeliveries,
   foldEvents,
   pruneRollups,
-} from '../../core/db/statistics/rollups.ts'
+} from '../../../core/db/statistics/rollups.ts'
 import {
   ROLLUP_DAYS_OF_DAYS,
   ROLLUP_DAYS_OF_HOURS,
   ROLLUP_DAYS_OF_MINUTES,
-} from '../../core/limits.ts'
-import type { Granularity } from '../../core/statistics/granularity.ts'
+} from '../../../core/limits.ts'
+import type { Granularity } from '../../../core/statistics/granularity.ts'
 
 const DAY_MS = 86_400_000
 

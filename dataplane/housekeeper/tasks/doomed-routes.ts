@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { cancelStep, nextDoomedRoute } from '../../core/db/deliveries/act/doomed-routes.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { cancelStep, nextDoomedRoute } from '../../../core/db/deliveries/act/doomed-routes.ts'
 
 /** Share of each second for cancelling: a long backlog of deleted routes leaves most of a core to live traffic. */
 const PASS_MS = 200

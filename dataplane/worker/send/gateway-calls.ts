@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 
-import { isConnected, type NatsConnection } from '../../core/nats.ts'
+import { isConnected, type NatsConnection } from '../../../core/nats.ts'
 import {
   callSubject,
   decodeAsked,
@@ -9,7 +9,7 @@ import {
   PIECE_BYTES,
   type CallHead,
   type Reply,
-} from '../../core/tunnel/call.ts'
+} from '../../../core/tunnel/call.ts'
 
 /** The outcome of a call. */
 export type CallOutcome =

@@ -9,7 +9,7 @@ import {
   timeArray,
   uuidArray,
   uuidBytesArray,
-} from '../connection/binary-arrays.ts'
+} from '../../connection/binary-arrays.ts'
 
 /** A delivery to be made with its event: who it goes to and under what lease it is dispatched. */
 export interface NewDelivery {

@@ -1,8 +1,8 @@
-import { lastRunMs } from '../../core/db/retention/runs.ts'
-import type { Logger } from '../../core/log.ts'
-import { lastDueMs } from '../../core/retention/keep.ts'
-import { runRetention } from '../../core/retention/run.ts'
-import type { RetentionDeps } from '../../core/retention/step.ts'
+import { lastRunMs } from '../../../core/db/retention/runs.ts'
+import type { Logger } from '../../../core/log.ts'
+import { lastDueMs } from '../../../core/retention/keep.ts'
+import { runRetention } from '../../../core/retention/run-retention.ts'
+import type { RetentionDeps } from '../../../core/retention/step.ts'
 
 /**
  * Makes the nightly run if it is due, also a missed one: it purges everything that was past retention at its time. A run

@@ -1,11 +1,11 @@
-import { settle, type BillingDeps } from '../../core/billing/change-plan.ts'
-import { closeWindows } from '../../core/billing/close-windows.ts'
-import { reclassifyOrganisations } from '../../core/billing/reclassify.ts'
-import { dueSubscriptions } from '../../core/db/billing/subscriptions.ts'
-import { ensurePartitions } from '../../core/db/connection/days.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import type { NatsConnection } from '../../core/nats.ts'
-import { announceChanges } from '../../core/notices/config-changes.ts'
+import { settle, type BillingDeps } from '../../../core/billing/change-plan.ts'
+import { closeWindows } from '../../../core/billing/close-windows.ts'
+import { reclassifyOrganisations } from '../../../core/billing/reclassify.ts'
+import { dueSubscriptions } from '../../../core/db/billing/subscriptions.ts'
+import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
+import { announceChanges } from '../../../core/notices/config-changes.ts'
 
 export interface BillingTaskDeps extends BillingDeps {
   db: Db

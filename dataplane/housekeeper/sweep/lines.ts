@@ -1,4 +1,4 @@
-import type { Line } from '../../core/jetstream/delivery-backlog.ts'
+import type { Line } from '../../../core/jetstream/delivery-backlog.ts'
 
 /** Longer than a server that stands still for its disk, and than a worker's request for messages stands. */
 const STUCK_MS = 10_000

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 
-import { uuidOfBytes } from '../../ids.ts'
-import { HELD_CLASS, RETENTION_CLASSES } from '../../limits.ts'
-import { int2Array, uuidBytesArray } from '../connection/binary-arrays.ts'
-import type { Db } from '../connection/db.ts'
+import { uuidOfBytes } from '../../../ids.ts'
+import { HELD_CLASS, RETENTION_CLASSES } from '../../../limits.ts'
+import { int2Array, uuidBytesArray } from '../../connection/binary-arrays.ts'
+import type { Db } from '../../connection/db.ts'
 import { storeEvents, type NewEvent } from './store-events.ts'
 
 /** No position in a stream and no event is older than the longest retention. */

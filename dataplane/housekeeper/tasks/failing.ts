@@ -1,5 +1,5 @@
-import { timestamp, type Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/connection/db.ts'
+import { timestamp, type Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import {
   deleteEndedRuns,
   endBusyRuns,
@@ -10,19 +10,19 @@ import {
   markTold,
   type DestinationRun,
   type Recovery,
-} from '../../core/db/deliveries/upkeep/destination-failures.ts'
-import { disableFailing } from '../../core/db/deliveries/work/delivery-destinations.ts'
+} from '../../../core/db/deliveries/upkeep/destination-failures.ts'
+import { disableFailing } from '../../../core/db/deliveries/work/delivery-destinations.ts'
 import {
   deleteOldOperationalEvents,
   recordOperationalEvents,
   type OperationalEvent,
-} from '../../core/db/processes/operational-events.ts'
-import { disablesAtMs, judgeRun } from '../../core/delivery/failing.ts'
-import { encodeId } from '../../core/ids.ts'
-import { OPERATIONAL_EVENT_DAYS } from '../../core/limits.ts'
-import type { Logger } from '../../core/log.ts'
-import type { NatsConnection } from '../../core/nats.ts'
-import { announceChanges } from '../../core/notices/config-changes.ts'
+} from '../../../core/db/processes/operational-events.ts'
+import { disablesAtMs, judgeRun } from '../../../core/delivery/failing.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { OPERATIONAL_EVENT_DAYS } from '../../../core/limits.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { NatsConnection } from '../../../core/nats.ts'
+import { announceChanges } from '../../../core/notices/config-changes.ts'
 
 export interface FailingDeps {
   db: Db

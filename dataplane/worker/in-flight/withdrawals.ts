@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
 import type { Withdrawal } from '../../../core/notices/withdrawals.ts'
-import type { Work } from '../in-flight/work.ts'
+import type { Work } from './work.ts'
 
 /**
  * How long a deleted connection or destination is remembered: ingest may use it for 2 s, and a message that is older

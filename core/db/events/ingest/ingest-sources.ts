@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { jsonArrayFrom } from 'kysely/helpers/postgres'
 
-import { SUBSCRIPTION_COLUMNS } from '../billing/subscriptions.ts'
-import { timeArray, uuidArray } from '../connection/binary-arrays.ts'
-import type { Db } from '../connection/db.ts'
+import { SUBSCRIPTION_COLUMNS } from '../../billing/subscriptions.ts'
+import { timeArray, uuidArray } from '../../connection/binary-arrays.ts'
+import type { Db } from '../../connection/db.ts'
 
 /** A source's row with its connections and its organisation's plan, as ingest needs it, read at one moment. */
 export type IngestSourceRow = NonNullable<Awaited<ReturnType<typeof findIngestSource>>>

@@ -1,13 +1,13 @@
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../core/db/connection/db.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
 import {
   countWaiting,
   keepWaiting,
   type CountedWaiting,
-} from '../../core/db/deliveries/read/waiting-counts.ts'
-import { readWatermark } from '../../core/db/deliveries/upkeep/sweep.ts'
-import { firstIdAt } from '../../core/ids.ts'
-import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
+} from '../../../core/db/deliveries/read/waiting-counts.ts'
+import { readWatermark } from '../../../core/db/deliveries/upkeep/sweep.ts'
+import { firstIdAt } from '../../../core/ids.ts'
+import { INGEST_STATEMENT_TIMEOUT_MS } from '../../../core/limits.ts'
 
 /** A first attempt that has not ended after this long waits. */
 const MOMENT_MS = 1_000

@@ -1,8 +1,8 @@
 import { resealSecrets, SEALED_TABLES, type SealedRow } from '../db/configuration/sealed-secrets.ts'
 import type { Db } from '../db/connection/db.ts'
 import { firstIdAt } from '../ids.ts'
-import { headerOf, PLACED_HEADER, seal, unseal, type Keyring } from './sealed.ts'
-import { placeOfSecrets } from './secrets-place.ts'
+import { headerOf, PLACED_HEADER, seal, unseal, type Keyring } from '../secrets/sealed.ts'
+import { placeOfSecrets } from '../secrets/secrets-place.ts'
 
 /** Rows of one transaction. Ours. */
 const STEP_ROWS = 100

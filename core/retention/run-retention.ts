@@ -1,9 +1,9 @@
 import { findStanding } from '../billing/find-standing.ts'
 import { listOrganisations } from '../db/configuration/organisations.ts'
 import { readWatermark } from '../db/deliveries/upkeep/sweep.ts'
-import { undatedPartitions } from '../db/retention/empty-days.ts'
 import { expireWaiting } from '../db/retention/expiry.ts'
 import { deleteAudit, deletePacing, projectsOf } from '../db/retention/leftovers.ts'
+import { undatedPartitions } from '../db/retention/past-days.ts'
 import {
   purgeOrphanEvents,
   purgeProjectEvents,
