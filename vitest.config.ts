@@ -16,7 +16,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             '{core,api,dataplane,connector-agent,operator,standalone}/**/*.test.ts',
-            'test/tidy.test.ts',
+            'test/{floors,tidy}.test.ts',
           ],
           testTimeout: 30_000,
         },
@@ -41,7 +41,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/**/*.test.ts'],
           exclude: [
-            'test/tidy.test.ts',
+            'test/{floors,tidy}.test.ts',
             'test/conformance/**',
             'test/faults/**',
             'test/openapi/**',

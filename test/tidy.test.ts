@@ -1,24 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, normalize, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
 import { SETTING_NAMES } from '../core/config.ts'
 import { STATUS } from '../core/errors.ts'
 import * as limits from '../core/limits.ts'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const SKIPPED = new Set([
-  'node_modules',
-  '.git',
-  '.postern',
-  'results',
-  'vectors',
-  'package-lock.json',
-])
-const files = filesBelow(ROOT)
-const sources = files.filter((file) => file.endsWith('.ts'))
+import { files, imports, programOf, ROOT, sources, specifiersIn } from './source-files.ts'
 
 const ALL = [
   'core',
@@ -76,6 +64,14 @@ test('kysely and pg are imported under core/db only', () => {
     (file) =>
       !KNOWS_SQL.some((folder) => file.startsWith(folder)) &&
       specifiersIn(file).some((name) => /^(kysely|pg)(\/|$)/.test(name)),
+  )
+  expect(bad).toEqual([])
+})
+
+test('no default of a URL setting is written outside core/config.ts', () => {
+  const bad = sources.filter(
+    (file) =>
+      file !== 'core/config.ts' && /_URL \?\? ['"`]/.test(readFileSync(join(ROOT, file), 'utf8')),
   )
   expect(bad).toEqual([])
 })
@@ -151,18 +147,6 @@ test('the files under test are really found', () => {
   expect(imports()).toContainEqual({ from: 'standalone/main.ts', to: 'core/config.ts' })
 })
 
-function filesBelow(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => !SKIPPED.has(entry.name))
-    .flatMap((entry) => {
-      const path = join(directory, entry.name)
-      if (entry.isDirectory()) return filesBelow(path)
-      return entry.isFile() && /\.(ts|tsx|md|json|ya?ml|sh)$|^run$|^Dockerfile/.test(entry.name)
-        ? [relative(ROOT, path)]
-        : []
-    })
-}
-
 /** `file:line: text` of each sentence that begins so, behind a start such as a full stop or a quote. */
 function sentences(file: string, text: string, start: string): string[] {
   const word = start === TITLE_START ? 'what|one|those|of' : 'What|One|Those|Of'
@@ -175,28 +159,6 @@ function sentences(file: string, text: string, start: string): string[] {
 /** Markdown without code and without quoted text. */
 function withoutQuotes(text: string): string {
   return text.replaceAll(/^```[^]*?^```|`[^`\n]*`|"[^"\n]*"/gm, '')
-}
-
-/** `core`, `api`, one program of the data plane, or `dataplane` for what its programs share. */
-function programOf(file: string): string {
-  const [first = '', second = '', third] = file.split('/')
-  return first === 'dataplane' && third !== undefined ? `${first}/${second}` : first
-}
-
-function imports(): { from: string; to: string }[] {
-  return sources
-    .filter((file) => file.includes('/'))
-    .flatMap((from) =>
-      specifiersIn(from)
-        .filter((name) => name.startsWith('.'))
-        .map((name) => ({ from, to: normalize(join(dirname(from), name)) })),
-    )
-}
-
-function specifiersIn(file: string): string[] {
-  const text = readFileSync(join(ROOT, file), 'utf8')
-  const found = text.matchAll(/(?:\bfrom|\bimport|\bimport\(|\.resolve\()\s*'([^']+)'/g)
-  return [...found].map(([, name]) => name ?? '')
 }
 
 /** The cells of every row of the Markdown tables, without code marks. */

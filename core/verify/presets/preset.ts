@@ -20,7 +20,7 @@ export type HandshakeKind =
   | 'notion'
   | 'woocommerce'
 
-/** What one provider's webhooks look like. Absent members are those of any other source. */
+/** The form of a provider's webhooks. Absent members are those of any other source. */
 export interface Preset {
   config: PresetConfig
   /** Members that only the user knows, besides `secret`. */

@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { imports, programOf, ROOT, sources } from './source-files.ts'
+
+/**
+ * The rooms of a program, from the ground up. A room is a folder without its subfolders, or a file that is listed by
+ * itself. A file may import its own room and every lower row, no other room of its row. The tables.ts of all folders are
+ * one room, core/db/tables.
+ */
+const FLOORS: readonly (readonly string[])[][] = [
+  [
+    [
+      'core',
+      'core/db/migrations',
+      'core/db/tables',
+      'core/keys',
+      'core/log.ts',
+      'core/pacing',
+      'core/statistics',
+      'core/tunnel',
+      'core/verify/config',
+    ],
+    [
+      'core/db/connection',
+      'core/delivery',
+      'core/egress',
+      'core/loop',
+      'core/nats.ts',
+      'core/request',
+      'core/verdict',
+      'core/verify/presets',
+    ],
+    [
+      'core/db/deliveries/upkeep',
+      'core/db/lists',
+      'core/db/processes',
+      'core/db/requests',
+      'core/delivery/direct',
+      'core/http',
+      'core/match',
+      'core/verify/request',
+    ],
+    [
+      'core/db/connectors',
+      'core/db/events',
+      'core/db/operations',
+      'core/db/retention',
+      'core/db/statistics',
+      'core/notices',
+      'core/secrets',
+      'core/verify/schemes',
+    ],
+    ['core/db/configuration', 'core/db/deliveries/read', 'core/settings', 'core/verify'],
+    ['core/db/deliveries/act', 'core/plans'],
+    ['core/actions', 'core/config.ts', 'core/db/billing', 'core/db/deliveries/work'],
+    ['core/billing', 'core/db/events/ingest', 'core/setting-names.ts'],
+    ['core/retention', 'core/start-up.ts'],
+    ['core/db', 'core/jetstream', 'core/ops.ts'],
+  ],
+  [
+    ['dataplane/ingest/accept'],
+    ['dataplane/ingest/http', 'dataplane/ingest/spool'],
+    ['dataplane/ingest'],
+  ],
+  [
+    ['dataplane/worker/in-flight', 'dataplane/worker/record'],
+    ['dataplane/worker/own', 'dataplane/worker/send'],
+    ['dataplane/worker/lanes'],
+    ['dataplane/worker/take'],
+    ['dataplane/worker'],
+  ],
+  [
+    [
+      'dataplane/housekeeper/operations',
+      'dataplane/housekeeper/sweep',
+      'dataplane/housekeeper/tasks',
+    ],
+    ['dataplane/housekeeper'],
+  ],
+]
+
+/** A folder that has more files than this is two subjects. */
+const FOLDER_MAX = 12
+const PROGRAM_ROOT_MAX = 6
+
+/** Folders that have more for now, by how many: they may not grow. */
+const LARGER: Readonly<Record<string, number>> = {
+  'api/admin': 15,
+  'dataplane/gateway': 13,
+  standalone: 31,
+}
+
+/** Programs, without the rules that they share. */
+const PROGRAMS = ['api', 'dataplane/ingest', 'dataplane/worker', 'dataplane/housekeeper']
+
+/** Names that say the same of every folder that has them. */
+const REPEATED = new Set(['index.ts', 'main.ts', 'tables.ts'])
+
+const shipped = sources.filter((file) => !isTest(file) && !/^(test|bench)\//.test(file))
+
+test.for(FLOORS.map((floors) => [programOf(floors[0]?.[0] ?? ''), floors] as const))(
+  'an import in %s goes down from room to room',
+  ([program, floors]) => {
+    const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor])))
+    const roomOf = (file: string): string => {
+      if (floorOf.has(file)) return file
+      const isTable = file === 'core/db/columns.ts' || /^core\/db\/.*tables\.ts$/.test(file)
+      return isTable ? 'core/db/tables' : dirname(file)
+    }
+    const own = shipped.filter((file) => file.startsWith(`${program}/`))
+    expect(own.map(roomOf).filter((room) => !floorOf.has(room))).toEqual([])
+
+    const kept = new Set(own)
+    const bad = imports()
+      .filter(({ from, to }) => kept.has(from) && kept.has(to) && roomOf(from) !== roomOf(to))
+      .filter(({ from, to }) => (floorOf.get(roomOf(from)) ?? 0) <= (floorOf.get(roomOf(to)) ?? 0))
+      .map(({ from, to }) => `${from} imports ${to}`)
+    expect(bad).toEqual([])
+  },
+)
+
+test('nothing that operator and connector-agent import leads to the database', () => {
+  const next = Map.groupBy(imports(), ({ from }) => from)
+  const reached = new Set(
+    shipped.filter((file) => ['operator', 'connector-agent'].includes(programOf(file))),
+  )
+  const own = reached.size
+  for (const file of reached) for (const { to } of next.get(file) ?? []) reached.add(to)
+  expect([...reached].filter((file) => file.startsWith('core/db/'))).toEqual([])
+  expect(reached.size).toBeGreaterThan(own)
+})
+
+test('a folder has at most 12 files, and the root of a program 6', () => {
+  const folders = Map.groupBy(
+    shipped.filter((file) => !file.startsWith('core/db/migrations/')),
+    (file) => dirname(file),
+  )
+  const bad = [...folders].filter(([folder, files]) => {
+    const max = PROGRAMS.includes(folder) ? PROGRAM_ROOT_MAX : FOLDER_MAX
+    return files.length > (LARGER[folder] ?? max)
+  })
+  expect(bad.map(([folder, files]) => `${folder} has ${files.length} files`)).toEqual([])
+})
+
+test('no two files of core, or of one program of the data plane, have the same name', () => {
+  const named = shipped.filter(
+    (file) => /^(core|dataplane)\//.test(file) && !REPEATED.has(basename(file)),
+  )
+  const alike = Map.groupBy(named, (file) => `${programOf(file)} ${basename(file)}`)
+  expect([...alike.values()].filter((files) => files.length > 1)).toEqual([])
+})
+
+test('a fixture is imported by tests alone', () => {
+  const fixtures = imports().filter(({ to }) => to.endsWith('.fixture.ts'))
+  expect(fixtures.length).toBeGreaterThan(0)
+  const shippedFiles = new Set(shipped)
+  expect(fixtures.filter(({ from }) => shippedFiles.has(from))).toEqual([])
+  const forTests = shipped.filter((file) =>
+    readFileSync(join(ROOT, file), 'utf8').includes('/** For tests'),
+  )
+  expect(forTests).toEqual([])
+})
+
+function isTest(file: string): boolean {
+  return /\.(test|fixture)\.ts$/.test(file)
+}
