@@ -80,6 +80,8 @@ interface RouteFields {
 export interface RelayOptions extends WorldOptions {
   /** Ranges that deliveries may reach beside public addresses: loopback by default. */
   deliveryCidrs?: readonly string[]
+  /** Attempts that a worker may have under way. */
+  socketsMax?: number
   /** False: events are stored and published, and wait for `startWorker`. */
   worker?: boolean
 }
@@ -162,8 +164,8 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     await running?.stop()
   }
   const openWorker = async (name: string): Promise<WorkerProcess> => {
-    const allowCidrs = options.deliveryCidrs ?? ['127.0.0.0/8']
-    const opened = await openWorkerOn({ ...world, ...world.deps }, name, allowCidrs)
+    const { deliveryCidrs: allowCidrs = ['127.0.0.0/8'], socketsMax = SOCKETS_MAX } = options
+    const opened = await openWorkerOn({ ...world, ...world.deps }, name, { allowCidrs, socketsMax })
     workers.add(opened)
     return opened
   }
@@ -289,7 +291,7 @@ export async function openIngestOn(
 async function openWorkerOn(
   { databaseUrl, natsUrl, clock, keyring, plans, log }: Installation,
   name: string,
-  allowCidrs: readonly string[],
+  { allowCidrs, socketsMax }: { allowCidrs: readonly string[]; socketsMax: number },
 ): Promise<WorkerProcess> {
   const stack = new AsyncDisposableStack()
   const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'lookups' })
@@ -310,7 +312,7 @@ async function openWorkerOn(
       isAllowed: (address) => isReachable(address, allowed),
       name,
       random: Math.random,
-      socketsMax: SOCKETS_MAX,
+      socketsMax,
       metrics: openMetrics(registry),
     }),
   )

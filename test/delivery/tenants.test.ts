@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 
-import { hangs } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { hangs, says, type Endpoint } from '../endpoint.ts'
+import { eventually, startRelay, type Relay, type RelayOptions, type Resource } from '../relay.ts'
 
 /** While one hung, others waited 45 s. A loaded machine takes seconds of its own. */
 const SOON_MS = 8_000
@@ -11,10 +11,12 @@ const SOON_MS = 8_000
 /** For how long the others are looked at. */
 const LOOK_MS = 6_000
 
+const SOCKETS = 60
+
 let relay: Relay
-beforeEach(async () => {
-  relay = await startRelay()
-})
+async function start(options: RelayOptions = {}): Promise<void> {
+  relay = await startRelay(options)
+}
 afterEach(async () => await relay[Symbol.asyncDispose]())
 
 /** The source of another organisation, whose deliveries come through. */
@@ -62,6 +64,7 @@ test(
   'two destinations that hang with 78 MB of bodies hold nobody else up',
   { timeout: 120_000 },
   async () => {
+    await start()
     const sources: Resource[] = []
     for (let n = 0; n < 2; n++) {
       const source = await relay.make('sources', {})
@@ -80,18 +83,47 @@ test(
 )
 
 test(
-  'eight destinations that hang with 1,100 requests each hold nobody else up',
+  'nine destinations that hang with 1,000 requests each hold nobody else up',
   { timeout: 120_000 },
   async () => {
+    await start()
     const source = await relay.make('sources', {})
-    await openHanging(8, source)
+    await openHanging(9, source)
     const victim = await openVictim()
     await victim.longestMs(500)
     const [longestMs] = await Promise.all([
       victim.longestMs(LOOK_MS),
-      sendMany([source], 1_100, Buffer.from('{}')),
+      sendMany([source], 1_000, Buffer.from('{}')),
     ])
     const afterMs = await victim.longestMs(2_000)
     expect(Math.max(longestMs, afterMs)).toBeLessThan(SOON_MS)
   },
 )
+
+test('attempts that hang leave sockets to others, and those that wait spend nothing', async () => {
+  await start({ socketsMax: SOCKETS })
+  const source = await relay.make('sources', {})
+  const endpoints: Endpoint[] = []
+  for (let n = 0; n < 3; n++) {
+    const endpoint = await relay.endpoint(hangs)
+    endpoints.push(endpoint)
+    const fields = { url: endpoint.url, maxConcurrency: 1_000, timeoutMs: 2_000 }
+    await relay.connect(source, await relay.make('destinations', fields))
+  }
+  const victim = await openVictim()
+  await sendMany([source], 40, Buffer.from('{}'))
+  const arrived = (): number => endpoints.reduce((sum, { arrivals }) => sum + arrivals.length, 0)
+  await eventually(() => expect(arrived()).toBeGreaterThan(SOCKETS / 3))
+  expect(arrived()).toBeLessThanOrEqual(SOCKETS)
+  expect(await victim.longestMs(1_000)).toBeLessThan(SOON_MS)
+  const { data } = await relay.get('/v1/deliveries?status=pending&limit=100')
+  const unsent = data.filter(({ attemptCount }: Resource) => attemptCount === 0)
+  expect(unsent.length).toBeGreaterThan(0)
+  for (const endpoint of endpoints) endpoint.respond = says(200)
+  for (const { id } of unsent) {
+    await eventually(async () => {
+      const delivery = await relay.get(`/v1/deliveries/${id}`)
+      expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 1, lastError: null })
+    }, 20_000)
+  }
+}, 60_000)

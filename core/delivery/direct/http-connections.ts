@@ -2,7 +2,7 @@ import { isIP, Socket, type LookupFunction } from 'node:net'
 
 import { buildConnector, Client, errors } from 'undici'
 
-import { ANSWER_HEADER_BYTES_MAX } from '../../limits.ts'
+import { ANSWER_HEADER_BYTES_MAX, SOCKETS_MAX } from '../../limits.ts'
 import type { ConnectPhases } from '../transport.ts'
 import { InterimAnswers } from './interim-answers.ts'
 
@@ -26,8 +26,10 @@ export class Connections {
   /** Idle connections by holder and origin, the latest last. */
   readonly #resting = new Map<string, Connection[]>()
   readonly #open = new Set<Connection>()
+  readonly #max: number
 
-  constructor(lookup: LookupFunction) {
+  constructor(lookup: LookupFunction, max = SOCKETS_MAX) {
+    this.#max = max
     this.#connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup })
   }
 
@@ -40,9 +42,10 @@ export class Connections {
     return connection ?? this.open(holder, origin)
   }
 
-  /** A new one. */
+  /** Returns a new connection, in place of an idle one when there are too many. */
   open(holder: string, origin: string): Connection {
     const key = keyOf(holder, origin)
+    if (this.#open.size >= this.#max) this.#endIdle()
     const connection = new Connection(origin, this.#connect, {
       opening: () => this.#open.add(connection),
       closed: () => this.#forget(key, connection),
@@ -50,18 +53,27 @@ export class Connections {
     return connection
   }
 
-  /** The answer is whole: the next request of the holder may have it. */
+  /**
+   * The answer is whole: the next request of the holder may have it. A holder keeps no more idle connections than are
+   * left to all.
+   */
   rest(holder: string, connection: Connection): void {
     if (!this.#open.has(connection)) return
     const key = keyOf(holder, connection.origin)
     const resting = this.#resting.get(key)
-    if (resting === undefined) this.#resting.set(key, [connection])
+    if ((resting?.length ?? 0) >= this.#max - this.#open.size) connection.destroy()
+    else if (resting === undefined) this.#resting.set(key, [connection])
     else resting.push(connection)
   }
 
   /** Resolves when what is under way has ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#open].map(async ({ client }) => await client.close()))
+  }
+
+  #endIdle(): void {
+    const [resting] = this.#resting.values()
+    resting?.[0]?.destroy()
   }
 
   #forget(key: string, connection: Connection): void {

@@ -22,6 +22,7 @@ export interface SenderDeps
   nats: NatsConnection
   /** The name that claimed rows carry. */
   name: string
+  socketsMax: number
   metrics: Pick<WorkerMetrics, 'attempts'>
 }
 
@@ -37,7 +38,7 @@ export interface Sender {
 export function openSender(deps: SenderDeps): Sender {
   const { db, clock, log, isAllowed, metrics } = deps
   const names = new Names()
-  const connections = new Connections(guardedLookup(isAllowed, names))
+  const connections = new Connections(guardedLookup(isAllowed, names), deps.socketsMax)
   const direct = directTransport(connections)
   const tokens = new AccessTokens({ send: direct, clock, isAllowed })
   const reach = openReach(direct)
