@@ -106,6 +106,13 @@ export const FORM_FIELDS_MAX = 5_000
 /** Depth of JSON whose numbers keep their text: JSON.stringify must be able to write it again. Ours. */
 export const JSON_DEPTH_MAX = 1_000
 
+/**
+ * Cost of parsing the JSON of one body, in some 25 ns: a value 1, an object or array 4, a number with more than 15
+ * digits or other signs 4, a name that no object before has at this place 28. Half of it where numbers have to be kept as
+ * they were sent. Ours.
+ */
+export const JSON_COST_MAX = 1_500_000
+
 /** (decisions: Resources, Destination) */
 export const DELIVERY_TIMEOUT_MS_DEFAULT = 15_000
 export const DELIVERY_TIMEOUT_MS_MIN = 1_000

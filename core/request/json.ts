@@ -1,5 +1,25 @@
 import { JSON_DEPTH_MAX } from '../limits.ts'
 import { compareDecimals } from './decimal.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  CR,
+  endOfString,
+  endOfWord,
+  HYPHEN,
+  isDigit,
+  isPlain,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  READ_TWICE,
+  scanJson,
+  SPACE,
+  TAB,
+} from './json-text.ts'
 
 declare global {
   interface JSON {
@@ -34,10 +54,20 @@ export interface JsonDocument {
   repeated: ReadonlyMap<object, ReadonlySet<string>>
 }
 
-/** As JSON.parse, but with an `ExactNumber` where a number would become another text. Throws a SyntaxError. */
+/** Shorter texts cost little, whatever they hold. */
+const SCANNED_LENGTH_MIN = 128 * 1024
+
+/**
+ * As JSON.parse, but with an `ExactNumber` where a number would become another text. Throws a SyntaxError, or a
+ * RangeError where it would hold the event loop.
+ */
 export function parseJson(text: string): unknown {
+  const isLong = text.length > SCANNED_LENGTH_MIN
+  const isUnusual = isLong ? scanLong(text, isChanged) : undefined
   const value: unknown = JSON.parse(text)
-  return hasUnusualNumber(text, keepsText) ? readDocument(text, keepsText).value : value
+  return (isUnusual ?? hasUnusualNumber(text, keepsText))
+    ? readDocument(text, keepsText).value
+    : value
 }
 
 /** As `parseJson`, but with an `ExactNumber` only where a number would become another number. Throws a SyntaxError. */
@@ -46,15 +76,25 @@ export function parseExactJson(text: string): unknown {
   return hasUnusualNumber(text, keepsValue) ? readDocument(text, keepsValue).value : value
 }
 
-/** Throws a SyntaxError. */
+/** Throws as `parseJson` does. */
 export function parseDocument(text: string): JsonDocument {
+  // It is read twice whatever its numbers are.
+  if (text.length > SCANNED_LENGTH_MIN) scanLong(text, () => false, READ_TWICE)
   JSON.parse(text)
   return readDocument(text, keepsText)
+}
+
+/** Whether a number is unusual. */
+function scanLong(text: string, isUnusual: (word: string) => boolean, share = 1): boolean {
+  const { isCostly, hasUnusual } = scanJson(text, isUnusual, share)
+  if (isCostly) throw new RangeError('Cannot read JSON this costly')
+  return hasUnusual
 }
 
 type Keeps = (text: string, value: number) => boolean
 
 const keepsText: Keeps = (text, value) => String(value) === text
+const isChanged = (word: string): boolean => !keepsText(word, Number(word))
 const keepsValue: Keeps = (text, value) =>
   Number.isFinite(value) && compareDecimals(text, String(value)) === 0
 
@@ -66,25 +106,12 @@ function hasUnusualNumber(text: string, keeps: Keeps): boolean {
     if (code === QUOTE) at = endOfString(text, at)
     else if (code === HYPHEN || isDigit(code)) {
       const end = endOfWord(text, at)
-      const isPlain = end - at <= PLAIN_DIGITS_MAX && isDigits(text, at, end)
-      const word = isPlain ? '' : text.slice(at, end)
-      if (!isPlain && !keeps(word, Number(word))) return true
+      const word = isPlain(text, at, end) ? '' : text.slice(at, end)
+      if (word !== '' && !keeps(word, Number(word))) return true
       at = end
     } else at += 1
   }
   return false
-}
-
-/** A double holds every integer of so many digits. */
-const PLAIN_DIGITS_MAX = 15
-
-function isDigits(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (!isDigit(text.charCodeAt(at))) return false
-  return true
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
 }
 
 /**
@@ -156,34 +183,6 @@ function readDocument(text: string, keeps: Keeps): JsonDocument {
   return { value: root[0], repeated }
 }
 
-const TAB = 0x09
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const HYPHEN = 0x2d
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-
-/** Behind a number, or one of the three names. */
-function endOfWord(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && isOfWord(text.charCodeAt(at))) at += 1
-  return at
-}
-
-/** A digit, a sign, the point or a letter. */
-function isOfWord(code: number): boolean {
-  return (
-    (code >= 0x2b && code <= 0x39 && code !== COMMA) ||
-    (code >= 0x41 && code <= 0x7a && code !== CLOSE_BRACKET)
-  )
-}
-
 function valueOf(word: string, keeps: Keeps): boolean | null | number | ExactNumber {
   switch (word) {
     case 'true':
@@ -196,19 +195,6 @@ function valueOf(word: string, keeps: Keeps): boolean | null | number | ExactNum
       const value = Number(word)
       return keeps(word, value) ? value : new ExactNumber(word)
     }
-  }
-}
-
-/** Behind the quotation mark that ends the string which begins at `start`. */
-function endOfString(text: string, start: number): number {
-  let from = start + 1
-  for (;;) {
-    const quote = text.indexOf('"', from)
-    if (quote === -1) return text.length
-    let slashes = 0
-    while (quote - slashes > from && text[quote - slashes - 1] === '\\') slashes += 1
-    if (slashes % 2 === 0) return quote + 1
-    from = quote + 1
   }
 }
 

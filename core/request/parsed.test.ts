@@ -157,7 +157,7 @@ test('no body makes anything throw, whatever its bytes and however deep', () => 
   )
   const deep = '['.repeat(1_000_000)
   expect(payloadOf('application/json', deep)).toBeNull()
-  expect(Array.isArray(payloadOf('application/json', deep + ']'.repeat(1_000_000)))).toBe(true)
+  expect(payloadOf('application/json', deep + ']'.repeat(1_000_000))).toBeNull()
   expect(payloadOf('application/json', `${deep}1.0${']'.repeat(1_000_000)}`)).toBeNull()
 })
 
