@@ -8,6 +8,7 @@ import { capacity } from './scenarios/capacity.ts'
 import { destinations } from './scenarios/destinations.ts'
 import { drain } from './scenarios/drain.ts'
 import { floors } from './scenarios/floors.ts'
+import { hostile } from './scenarios/hostile.ts'
 import { isolation } from './scenarios/isolation.ts'
 import { latency } from './scenarios/latency.ts'
 import { memory } from './scenarios/memory.ts'
@@ -27,6 +28,8 @@ const { positionals, values } = parseArgs({
     seconds: { type: 'string' },
     waiting: { type: 'string' },
     destinations: { type: 'string', default: '1000' },
+    /** A pattern of the names of the attacks to measure. */
+    attack: { type: 'string', default: '' },
   },
 })
 
@@ -46,6 +49,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   memory: () => memory(given),
   pacing: () => pacing(given),
   isolation: () => isolation(given),
+  hostile: () => hostile({ ...given, only: values.attack }),
   bodies: () => bodies(given),
   destinations: () => destinations({ ...given, destinations: Number(values.destinations) }),
   'destinations-10000': () => destinations({ ...given, destinations: 10_000 }),
@@ -55,7 +59,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
 }
 
 /** Many minutes long, so only by name. */
-const BY_NAME_ONLY = new Set(['destinations-10000', 'reads', 'soak'])
+const BY_NAME_ONLY = new Set(['destinations-10000', 'hostile', 'reads', 'soak'])
 
 const names =
   positionals.length > 0

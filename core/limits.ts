@@ -54,6 +54,10 @@ export const STREAMS_PER_ORGANISATION = 64
 export const TESTS_PER_PROCESS = 64
 export const TESTS_PER_ORGANISATION = 8
 
+/** Keys that an ingest or API process fetches at once to verify requests, and those of one organisation. Ours. */
+export const KEY_FETCHES_PER_PROCESS = 128
+export const KEY_FETCHES_PER_ORGANISATION = 16
+
 /** (spec: GET /v1/events, "search") */
 export const SEARCH_LENGTH_MAX = 255
 

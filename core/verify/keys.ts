@@ -1,6 +1,7 @@
 import { type Dispatcher, request as httpRequest } from 'undici'
 import { z } from 'zod'
 
+import { KEY_FETCHES_PER_ORGANISATION, KEY_FETCHES_PER_PROCESS } from '../limits.ts'
 import { readCertificate } from './request/asymmetric.ts'
 import {
   type FetchedKey,
@@ -29,8 +30,6 @@ const FAILURES_BEFORE_PAUSE = { jwks: 1, cert: 1, plaid: 20 } as const
 /** Senders choose certificate URLs and key ids, so neither memory nor fetches may grow with them. */
 const ENTRIES_MAX = 500
 const FAILURES_MAX = 500
-const FETCHES_AT_ONCE_MAX = 128
-const FETCHES_AT_ONCE_OF_HOLDER_MAX = 16
 
 /** Verifiers that need more keys than this for one request do not exist: `all_of` has five members. */
 const KEYS_PER_REQUEST_MAX = 5
@@ -130,7 +129,7 @@ export class KeyStore {
     const underway = this.#underway.get(name)
     if (underway !== undefined) return await underway
     const held = this.#fetching.get(holder) ?? 0
-    if (this.#underway.size >= FETCHES_AT_ONCE_MAX || held >= FETCHES_AT_ONCE_OF_HOLDER_MAX) {
+    if (this.#underway.size >= KEY_FETCHES_PER_PROCESS || held >= KEY_FETCHES_PER_ORGANISATION) {
       const kept = this.#entries.get(name)?.answer
       if (kept === undefined) throw new KeysBusy('Too many keys are being fetched')
       return kept

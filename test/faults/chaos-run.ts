@@ -24,6 +24,8 @@ const ROUTE = { destination: PATIENT, keepsBodies: false }
 const KEYED = { idempotencyKeys: ['header.x-delivery'] }
 /** Answers that were not recorded when their worker or PostgreSQL went: two slow commits of traffic. */
 const UNRECORDED_MS = 50
+/** A process that runs again connects, takes over what was left, and sends what waited. */
+const COMES_BACK_MS = 10_000
 
 export interface ChaosOptions {
   seed: number
@@ -31,6 +33,10 @@ export interface ChaosOptions {
   /** Rate of all sources together. */
   perSecond: number
   gapMs: { min: number; max: number }
+  /** Kinds of faults; every kind when absent. */
+  kinds?: readonly Fault['kind'][]
+  /** Begins what goes on beside the faults, and is ended with them. */
+  beside?: () => Promise<AsyncDisposable>
   /** Hears of each fault as it is done. */
   print?: (line: string) => void
 }
@@ -40,6 +46,14 @@ interface ChaosAccount extends Account {
   stored: number
   /** Deliveries that are not `succeeded`, or events not stored whole; counted up to five a source. */
   unsettled: number
+  /** The longest way from its 200 to its destination, without the time in which a part was down or came back. */
+  lateMs: number
+}
+
+/** A part was away. On the monotonic clock. */
+interface Down {
+  fromMs: number
+  toMs: number
 }
 
 export interface Chaos {
@@ -73,14 +87,18 @@ export async function runChaos(relay: Relay, options: ChaosOptions): Promise<Cha
     start('without keys', plain, {}),
     start('with keys', keyed, { requestOf: keyedRequest, eventOf: repeating(perSecond) }),
   ]
-  const struck = await strikeAll(relay, options)
+  const beside = await options.beside?.()
+  if (beside !== undefined) stack.use(beside)
+  const { struck, downs } = await strikeAll(relay, options)
+  await beside?.[Symbol.asyncDispose]()
   await Promise.all(running.map(({ load }) => load.accepted(ACCEPTS_MS)))
   options.print?.('All parts run: waiting until everything is delivered')
   const accounts: Record<string, ChaosAccount> = {}
   const sent = await Promise.all(running.map(({ load }) => load.stop()))
   const deadline = performance.now() + SETTLED_MS
   for (const [index, { name, route }] of running.entries()) {
-    accounts[name] = await accountFor(relay, { route, sent: sent[index] ?? [] }, deadline)
+    const account = await accountFor(relay, { route, sent: sent[index] ?? [] }, deadline)
+    accounts[name] = { ...account, lateMs: lateMs(route, sent[index] ?? [], downs) }
   }
   return { accounts, struck, duplicatesMax: duplicatesMax(struck, options.perSecond) }
 }
@@ -96,8 +114,23 @@ function repeating(perSecond: number): (count: number) => number {
   return (count) => (count % REPEAT_EVERY === 0 && count > back ? count - back : count)
 }
 
-/** Returns the faults that hit a part that ran. Resolves when every part runs again. */
-async function strikeAll(relay: Relay, options: ChaosOptions): Promise<Fault[]> {
+/** Counts deliveries that arrived: the others are lost. */
+function lateMs({ destination }: Route, sent: readonly Sent[], downs: readonly Down[]): number {
+  const late = sent.filter(isAccepted).map(({ number, answeredAtMs }) => {
+    const arrivedAtMs = destination.arrivals.get(number)?.[0]?.atMs ?? answeredAtMs
+    const met = downs.filter(
+      ({ fromMs, toMs }) => fromMs < arrivedAtMs && toMs + COMES_BACK_MS > answeredAtMs,
+    )
+    return arrivedAtMs - Math.max(answeredAtMs, ...met.map(({ toMs }) => toMs + COMES_BACK_MS))
+  })
+  return Math.round(late.reduce((most, ms) => Math.max(most, ms), 0))
+}
+
+/** Returns the faults that hit a part that ran, and when parts were down. Resolves when every part runs again. */
+async function strikeAll(
+  relay: Relay,
+  options: ChaosOptions,
+): Promise<{ struck: Fault[]; downs: Down[] }> {
   const { durationMs, print } = options
   using striker = new Striker(relay)
   const startedAt = performance.now()
@@ -106,10 +139,25 @@ async function strikeAll(relay: Relay, options: ChaosOptions): Promise<Fault[]> 
     await sleep(Math.max(0, atMs - passed()))
   }
   const struck: Fault[] = []
+  const downs: Down[] = []
+  const watch = async ({ part, kind, forMs }: Fault, pid: number | undefined): Promise<void> => {
+    const down = { fromMs: performance.now(), toMs: Infinity }
+    downs.push(down)
+    await sleep(forMs)
+    const isBack = (): boolean => {
+      const present = striker.pidOf(part)
+      return present !== undefined && (kind === 'freeze' || present !== pid)
+    }
+    await until(`${part} runs again`, isBack, BACK_MS)
+    down.toMs = performance.now()
+  }
+  const watching: Promise<void>[] = []
   for (const fault of planFaults(options)) {
     await reach(fault.atMs)
+    const pid = striker.pidOf(fault.part)
     const isHit = striker.strike(fault)
     if (isHit) struck.push(fault)
+    if (isHit) watching.push(watch(fault, pid))
     print?.(
       `${seconds(passed())} ${textOf(fault)}${isHit ? '' : ': not now, it is down or frozen'}`,
     )
@@ -118,7 +166,8 @@ async function strikeAll(relay: Relay, options: ChaosOptions): Promise<Fault[]> 
   striker.wakeAll()
   const allRun = (): boolean => PARTS.every((part) => striker.pidOf(part) !== undefined)
   await until('every part runs', allRun, BACK_MS)
-  return struck
+  await Promise.all(watching)
+  return { struck, downs }
 }
 
 function textOf({ part, kind, forMs }: Fault): string {
@@ -133,7 +182,7 @@ async function accountFor(
   relay: Relay,
   { route, sent }: { route: Route; sent: readonly Sent[] },
   deadline: number,
-): Promise<ChaosAccount> {
+): Promise<Omit<ChaosAccount, 'lateMs'>> {
   const { arrivals } = route.destination
   const accepted = new Set(sent.filter(isAccepted).map(({ number }) => number))
   const isSettled = async (): Promise<boolean> =>

@@ -23,14 +23,21 @@ export interface DestinationOptions {
   keepsBodies?: boolean
   /** The status for the first, second, … arrival of a number. */
   statusOf?: (arrival: number) => number
+  /** The name in its URL, where it has one. */
+  host?: string
 }
+
+const PATH = '/hook'
 
 export async function openDestination({
   keepsBodies = true,
   statusOf = () => 200,
+  host = '127.0.0.1',
 }: DestinationOptions = {}): Promise<RecordingDestination> {
   const arrivals = new Map<number, Arrival[]>()
   const server = createServer((request, response) => {
+    // Requests of others to this origin are never answered.
+    if (request.url !== PATH) return
     buffer(request)
       .then((body) => {
         const arrival = {
@@ -54,7 +61,7 @@ export async function openDestination({
   if (address === null || typeof address === 'string')
     throw new Error('The destination has no port')
   return {
-    url: `http://127.0.0.1:${address.port}/hook`,
+    url: `http://${host}:${address.port}${PATH}`,
     arrivals,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()

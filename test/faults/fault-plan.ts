@@ -16,6 +16,8 @@ export interface FaultPlanOptions {
   seed: number
   durationMs: number
   gapMs: { min: number; max: number }
+  /** All of them unless told. */
+  kinds?: readonly Fault['kind'][]
 }
 
 const FREEZE_MS = { min: 1_000, max: 30_000 }
@@ -24,14 +26,14 @@ const FREEZE_MS = { min: 1_000, max: 30_000 }
  * The same faults for the same seed. Each kind comes to each part once before any comes again, in an order and at
  * distances that the seed gives; a freeze may outlast the next faults.
  */
-export function planFaults({ seed, durationMs, gapMs }: FaultPlanOptions): Fault[] {
+export function planFaults({ seed, durationMs, gapMs, kinds = KINDS }: FaultPlanOptions): Fault[] {
   const random = randomOf(seed)
   const between = ({ min, max }: { min: number; max: number }): number =>
     Math.round(min + random() * (max - min))
   const faults: Fault[] = []
   let left: Pick<Fault, 'part' | 'kind'>[] = []
   for (let atMs = between(gapMs); atMs < durationMs; atMs += between(gapMs)) {
-    if (left.length === 0) left = PARTS.flatMap((part) => KINDS.map((kind) => ({ part, kind })))
+    if (left.length === 0) left = PARTS.flatMap((part) => kinds.map((kind) => ({ part, kind })))
     const [fault] = left.splice(Math.floor(random() * left.length), 1)
     if (fault === undefined) continue
     const forMs = fault.kind === 'freeze' ? between(FREEZE_MS) : 0
