@@ -123,8 +123,12 @@ export const DELIVERY_TIMEOUT_MS_MIN = 1_000
 export const DELIVERY_TIMEOUT_MS_MAX = 60_000
 export const DESTINATION_CONCURRENCY_DEFAULT = 32
 
-/** When a look-up of a name is given up, and how many names a process keeps the addresses of. Ours. */
+/**
+ * When a look-up of a name is given up, how many an organisation has under way in a worker, and how many names a process
+ * keeps the addresses of. Ours.
+ */
 export const NAME_LOOKUP_MS = 5_000
+export const LOOKUPS_PER_ORGANISATION = 64
 export const NAMES_KEPT_MAX = 10_000
 
 /** Deliveries that an event may have come through when it is taken. (decisions: Delivery) */

@@ -80,6 +80,8 @@ interface RouteFields {
 export interface RelayOptions extends WorldOptions {
   /** Ranges that deliveries may reach beside public addresses: loopback by default. */
   deliveryCidrs?: readonly string[]
+  /** Private ranges that ingest may fetch keys from: none by default. */
+  keyCidrs?: readonly string[]
   /** Attempts that a worker may have under way. */
   socketsMax?: number
   /** False: events are stored and published, and wait for `startWorker`. */
@@ -152,7 +154,11 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
 
   const ingests = new Set<IngestProcess>()
   const open = async (): Promise<IngestProcess> => {
-    const opened = await openIngestOn({ ...world, ...world.deps }, `ingest-${ingests.size}`)
+    const opened = await openIngestOn(
+      { ...world, ...world.deps },
+      `ingest-${ingests.size}`,
+      options.keyCidrs,
+    )
     ingests.add(opened)
     return opened
   }
@@ -254,6 +260,7 @@ type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
 export async function openIngestOn(
   { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl, spool }: Installation,
   name: string,
+  keyCidrs: readonly string[] = [],
 ): Promise<IngestProcess> {
   const stack = new AsyncDisposableStack()
   const pool = openPool({
@@ -266,7 +273,7 @@ export async function openIngestOn(
   const db = stack.use(openDb(pool))
   const nats = await openNats(natsUrl, name, log)
   stack.defer(async () => await nats.close())
-  const egress = stack.use(openEgress([]))
+  const egress = stack.use(openEgress(keyCidrs))
   const ingest = stack.use(
     await openIngest({
       pool,

@@ -10,6 +10,8 @@ export type Transport = (request: AttemptRequest) => Promise<AttemptResponse>
 export interface AttemptRequest {
   /** Whose connections it may use. */
   holder: string
+  /** Whose share of name look-ups it takes. */
+  tenant: string
   origin: string
   path: string
   method: 'POST' | 'PUT' | 'PATCH'

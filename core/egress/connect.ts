@@ -18,10 +18,10 @@ class AddressBlocked extends Error {
 
 /**
  * For undici's `connect.lookup`: gives the socket only addresses that were checked, so that no second resolution can
- * slip another one in. Sockets do not call it for literal addresses: `checkUrl` has to come before every request.
+ * slip another one in. A `tenant` has a share of the look-ups. Sockets do not call it for literal addresses: `checkUrl` has to come before every request.
  */
-export function guardedLookup(isAllowed: IsAllowed, names: Names): LookupFunction {
-  const find = callbackify(async (host: string) => await names.lookup(host))
+export function guardedLookup(isAllowed: IsAllowed, names: Names, tenant?: string): LookupFunction {
+  const find = callbackify(async (host: string) => await names.lookup(host, tenant))
   return (hostname, { all, family }, callback) => {
     find(hostname, (error, found) => {
       if (error !== null) return callback(error, [])

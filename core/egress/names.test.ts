@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { expect, onTestFinished, test } from 'vitest'
 
+import { LOOKUPS_PER_ORGANISATION, NAME_LOOKUP_MS } from '../limits.ts'
 import { readHosts } from './hosts-file.ts'
 import {
   A,
@@ -95,6 +96,30 @@ test('300 look-ups that nobody answers for delay no other, and one name is asked
   expect((await failed).map(({ status }) => status)).toEqual(silent.map(() => 'rejected'))
   const first = server.asked.filter((question) => question === 'silent1.example A')
   expect(first.length).toBeLessThanOrEqual(2)
+})
+
+test('a tenant whose look-ups hang has some under way, and delays no other, of the same name either', async () => {
+  let isSilent = true
+  const server = await startNameServer((name, type) =>
+    name.startsWith('silent') || isSilent ? 'silent' : one(name, type),
+  )
+  const { names } = await openNames(server)
+  const count = 2 * LOOKUPS_PER_ORGANISATION
+  const startedAt = performance.now()
+  const silent = Array.from({ length: count }, (_, n) => names.lookup(`silent${n}.example`, 'a'))
+  const waiting = names.lookup('shared.example', 'a')
+  const failed = Promise.allSettled([...silent, waiting])
+  await expect.poll(() => server.asked.length).toBe(2 * LOOKUPS_PER_ORGANISATION)
+  isSilent = false
+  expect(await names.lookup('shared.example', 'b')).toEqual([{ address: '192.0.2.1', family: 4 }])
+  expect(performance.now() - startedAt).toBeLessThan(1_500)
+  const early = new Set(server.asked.map((question) => question.split(' ')[0]))
+  expect(early.size).toBe(LOOKUPS_PER_ORGANISATION + 1)
+  expect((await failed).map(({ status }) => status)).toEqual(
+    Array.from({ length: count + 1 }, () => 'rejected'),
+  )
+  expect(performance.now() - startedAt).toBeLessThan(NAME_LOOKUP_MS + 1_000)
+  expect(await names.lookup('later.example', 'a')).toEqual([{ address: '192.0.2.1', family: 4 }])
 })
 
 test('an address is cached for as long as its record says, a failure for 3 s', async () => {

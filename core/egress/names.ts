@@ -4,7 +4,8 @@ import { readFile, stat } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { NAME_LOOKUP_MS, NAMES_KEPT_MAX } from '../limits.ts'
+import { LOOKUPS_PER_ORGANISATION, NAME_LOOKUP_MS, NAMES_KEPT_MAX } from '../limits.ts'
+import { Semaphore } from '../pacing/semaphore.ts'
 import { readHosts, type Hosts } from './hosts-file.ts'
 import { candidates, readSearchList, type SearchList } from './resolv-conf.ts'
 
@@ -62,11 +63,14 @@ interface System {
 /**
  * Addresses of names, from `/etc/hosts` and from DNS with the search list of `/etc/resolv.conf`, as getaddrinfo finds
  * them, but without its threads: there a few look-ups that nobody answers keep all others of a process waiting. A name
- * is asked for once at a time, however many want it, and given up after 5 s.
+ * is asked for once at a time, however many want it, and given up after 5 s. A tenant has a number of look-ups under way;
+ * its others wait, and nobody else for them.
  */
 export class Names {
   readonly #options: NamesOptions
   readonly #kept = new Map<string, Kept>()
+  /** Tenants with look-ups under way. */
+  readonly #turns = new Map<string, Semaphore>()
   #system: Promise<System> | undefined
   #versions = ''
   #lookedAt = -Infinity
@@ -76,10 +80,35 @@ export class Names {
   }
 
   /** Returns IPv4 addresses first. Rejects with `ENOTFOUND` or `EAI_AGAIN` when there is none. */
-  async lookup(host: string): Promise<LookupAddress[]> {
+  async lookup(host: string, tenant?: string): Promise<LookupAddress[]> {
     const name = host.toLowerCase()
+    const known = this.#fresh(name)
+    if (known !== undefined || tenant === undefined) return await (known ?? this.#ask(name))
+    return await this.#askInTurn(name, tenant)
+  }
+
+  #fresh(name: string): Promise<LookupAddress[]> | undefined {
     const kept = this.#kept.get(name)
-    if (kept !== undefined && kept.untilMs > performance.now()) return await kept.addresses
+    return kept !== undefined && kept.untilMs > performance.now() ? kept.addresses : undefined
+  }
+
+  async #askInTurn(name: string, tenant: string): Promise<LookupAddress[]> {
+    const turns = this.#turns.get(tenant) ?? new Semaphore(LOOKUPS_PER_ORGANISATION)
+    this.#turns.set(tenant, turns)
+    let isGivenUp = false
+    const asking = turns
+      .take(async () => (isGivenUp ? [] : await (this.#fresh(name) ?? this.#ask(name))))
+      .finally(() => {
+        if (turns.isIdle) this.#turns.delete(tenant)
+      })
+    try {
+      return await withinTime(name, asking)
+    } finally {
+      isGivenUp = true
+    }
+  }
+
+  async #ask(name: string): Promise<LookupAddress[]> {
     const finding = this.#find(name)
     const entry = { addresses: finding.then(({ addresses }) => addresses), untilMs: Infinity }
     this.#keep(name, entry)
@@ -145,7 +174,7 @@ async function textOf(file: string): Promise<string> {
   return await readFile(file, 'utf8').catch(() => '')
 }
 
-async function withinTime(name: string, finding: Promise<Found>): Promise<Found> {
+async function withinTime<T>(name: string, finding: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new NameError(name, 'EAI_AGAIN')), NAME_LOOKUP_MS)

@@ -17,7 +17,10 @@ test.for([
   await using directory = await mkdtempDisposable(join(tmpdir(), 'sockets-'))
   const file = join(directory.path, 'limits')
   const line = `Max open files            ${soft.padEnd(20)} 1048576              files     \n`
-  await writeFile(file, `Limit                     Soft Limit           Hard Limit           Units     \n${line}`)
+  await writeFile(
+    file,
+    `Limit                     Soft Limit           Hard Limit           Units     \n${line}`,
+  )
   expect(await socketsOf(file)).toBe(most)
 })
 

@@ -19,10 +19,10 @@ import { Names } from '../../core/egress/names.ts'
 import { RESPONSE_BYTES_MAX, RESPONSE_KEPT_BYTES } from '../../core/limits.ts'
 import { selfSigned } from '../../core/verify/self-signed.fixture.ts'
 
-let connections = new Connections(guardedLookup(() => true, new Names()))
+let connections = new Connections(() => guardedLookup(() => true, new Names()))
 afterEach(async () => {
   await connections.close()
-  connections = new Connections(guardedLookup(() => true, new Names()))
+  connections = new Connections(() => guardedLookup(() => true, new Names()))
 })
 
 const MIB = 1_024 * 1_024
@@ -83,6 +83,7 @@ async function post(
 ): Promise<AttemptResponse> {
   return await directTransport(connections)({
     holder: 'one',
+    tenant: 'one',
     origin,
     path: '/hook',
     method: 'POST',
@@ -484,7 +485,7 @@ test('a connection without a hint is closed after 4 s of rest, one with a hint b
 
 test('a request whose deadline passes before it is connected leaves nothing behind', async () => {
   // A name that nobody answers for.
-  connections = new Connections(() => {})
+  connections = new Connections(() => () => {})
   const answer = await post('http://silent.example/', { timeoutMs: 200 })
   expect(answer).toMatchObject({ error: 'timeout', connect: null })
   await connections.close()

@@ -25,11 +25,21 @@ async function startServer(listener: RequestListener): Promise<string> {
 function requestTo(origin: string, fields: Partial<AttemptRequest>): AttemptRequest {
   const method = 'POST'
   const body = Buffer.alloc(0)
-  return { holder: 'a', origin, path: '/', method, headers: [], body, timeoutMs: 5_000, ...fields }
+  return {
+    holder: 'a',
+    tenant: 'a',
+    origin,
+    path: '/',
+    method,
+    headers: [],
+    body,
+    timeoutMs: 5_000,
+    ...fields,
+  }
 }
 
 function open() {
-  const connections = new Connections(guardedLookup(() => true, new Names()))
+  const connections = new Connections(() => guardedLookup(() => true, new Names()))
   onTestFinished(async () => await connections.close())
   return directTransport(connections)
 }

@@ -52,11 +52,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#connections = connections
     this.#request = request
     this.#resolve = resolve
-    const { holder, origin } = request
     // A stream can be sent once, so it must not meet a connection that the server is closing.
     this.#connection = Buffer.isBuffer(request.body)
-      ? connections.take(holder, origin)
-      : connections.open(holder, origin)
+      ? connections.take(request)
+      : connections.open(request)
     this.#deadline = setTimeout(() => this.#cut('timeout'), request.timeoutMs)
     request.signal?.addEventListener('abort', this.#abort)
   }
@@ -128,8 +127,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #repeat(): void {
     this.#isRepeated = true
-    const { holder, origin } = this.#request
-    this.#connection = this.#connections.open(holder, origin)
+    this.#connection = this.#connections.open(this.#request)
     this.start()
   }
 

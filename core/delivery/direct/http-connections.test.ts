@@ -39,7 +39,14 @@ async function send(
   count: number,
 ): Promise<(number | null)[]> {
   const transport = directTransport(connections)
-  const request = { origin: server.origin, holder, path: '/', headers: [], timeoutMs: 5_000 }
+  const request = {
+    origin: server.origin,
+    holder,
+    tenant: holder,
+    path: '/',
+    headers: [],
+    timeoutMs: 5_000,
+  }
   const sending = Array.from(
     { length: count },
     async () => await transport({ ...request, method: 'POST', body: Buffer.from('{}') }),
@@ -52,7 +59,7 @@ async function send(
 }
 
 test('a holder keeps no more idle connections than are left to all', async () => {
-  const connections = new Connections(() => {}, 10)
+  const connections = new Connections(() => () => {}, 10)
   const server = await serve()
   expect(await send(connections, server, 'a', 8)).toEqual(Array(8).fill(200))
   await expect.poll(() => server.open()).toBeLessThanOrEqual(5)
@@ -61,7 +68,7 @@ test('a holder keeps no more idle connections than are left to all', async () =>
 })
 
 test('a request gets a connection in place of an idle one when there are too many', async () => {
-  const connections = new Connections(() => {}, 4)
+  const connections = new Connections(() => () => {}, 4)
   const server = await serve()
   await send(connections, server, 'a', 2)
   await send(connections, server, 'b', 1)

@@ -3,8 +3,11 @@ import { isIP, Socket, type LookupFunction } from 'node:net'
 import { buildConnector, Client, errors } from 'undici'
 
 import { ANSWER_HEADER_BYTES_MAX, SOCKETS_MAX } from '../../limits.ts'
-import type { ConnectPhases } from '../transport.ts'
+import type { AttemptRequest, ConnectPhases } from '../transport.ts'
 import { InterimAnswers } from './interim-answers.ts'
+
+/** Past it all are made again when they are needed. */
+const CONNECTORS_MAX = 1_000
 
 const CONNECT_TIMEOUT_MS = 10_000
 
@@ -17,36 +20,38 @@ export type Stage = 'resolving' | 'connecting' | 'securing' | 'open'
 
 /**
  * The connections of a process, each to one origin for one holder: the tenants that share an origin share none, and none
- * of them waits for another's. A holder opens as many as it has requests under way. Names are resolved by `lookup`,
- * which refuses addresses that deliveries may not reach: the address checked is the address dialled. Literal addresses
- * never reach `lookup` and must be checked before.
+ * of them waits for another's. A holder opens as many as it has requests under way. Names are resolved by the lookup of a
+ * tenant, which refuses addresses that deliveries may not reach: the address checked is the address dialled. Literal addresses
+ * never reach it and must be checked before.
  */
 export class Connections {
-  readonly #connect: buildConnector.connector
+  readonly #lookupOf: (tenant: string) => LookupFunction
+  /** The connector of each tenant, with its TLS sessions. */
+  readonly #connectors = new Map<string, buildConnector.connector>()
   /** Idle connections by holder and origin, the latest last. */
   readonly #resting = new Map<string, Connection[]>()
   readonly #open = new Set<Connection>()
   readonly #max: number
 
-  constructor(lookup: LookupFunction, max = SOCKETS_MAX) {
+  constructor(lookupOf: (tenant: string) => LookupFunction, max = SOCKETS_MAX) {
     this.#max = max
-    this.#connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup })
+    this.#lookupOf = lookupOf
   }
 
   /** Returns an idle connection, or else a new one. */
-  take(holder: string, origin: string): Connection {
-    const key = keyOf(holder, origin)
+  take(user: User): Connection {
+    const key = keyOf(user.holder, user.origin)
     const resting = this.#resting.get(key)
     const connection = resting?.pop()
     if (resting?.length === 0) this.#resting.delete(key)
-    return connection ?? this.open(holder, origin)
+    return connection ?? this.open(user)
   }
 
   /** Returns a new connection, in place of an idle one when there are too many. */
-  open(holder: string, origin: string): Connection {
+  open({ holder, tenant, origin }: User): Connection {
     const key = keyOf(holder, origin)
     if (this.#open.size >= this.#max) this.#endIdle()
-    const connection = new Connection(origin, this.#connect, {
+    const connection = new Connection(origin, this.#connectorOf(tenant), {
       opening: () => this.#open.add(connection),
       closed: () => this.#forget(key, connection),
     })
@@ -71,6 +76,16 @@ export class Connections {
     await Promise.all([...this.#open].map(async ({ client }) => await client.close()))
   }
 
+  #connectorOf(tenant: string): buildConnector.connector {
+    const known = this.#connectors.get(tenant)
+    if (known !== undefined) return known
+    if (this.#connectors.size >= CONNECTORS_MAX) this.#connectors.clear()
+    const lookup = this.#lookupOf(tenant)
+    const connector = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup })
+    this.#connectors.set(tenant, connector)
+    return connector
+  }
+
   #endIdle(): void {
     const [resting] = this.#resting.values()
     resting?.[0]?.destroy()
@@ -89,6 +104,8 @@ export class Connections {
 function keyOf(holder: string, origin: string): string {
   return `${holder} ${origin}`
 }
+
+type User = Pick<AttemptRequest, 'holder' | 'tenant' | 'origin'>
 
 interface Hooks {
   opening(): void

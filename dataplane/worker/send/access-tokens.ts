@@ -46,12 +46,12 @@ export class AccessTokens {
   }
 
   /** Never throws. Whoever asks while it is fetched gets the same. */
-  get(credentials: ClientCredentials): Promise<TokenOutcome> {
+  get(credentials: ClientCredentials, tenant: string): Promise<TokenOutcome> {
     const key = keyOf(credentials)
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.untilMs > this.#deps.clock.now()) return kept.outcome
     const entry: Kept = {
-      outcome: this.#fetch(credentials, key).then((fetched) => {
+      outcome: this.#fetch(credentials, { key, tenant }).then((fetched) => {
         if ('failure' in fetched) this.#drop(key, entry)
         else entry.untilMs = fetched.untilMs
         return fetched
@@ -74,14 +74,15 @@ export class AccessTokens {
 
   async #fetch(
     credentials: ClientCredentials,
-    holder: string,
+    { key, tenant }: { key: string; tenant: string },
   ): Promise<{ token: string; untilMs: number } | { failure: AttemptResponse }> {
     const url = new URL(credentials.tokenUrl)
     if (checkUrl(url, this.#deps.isAllowed) !== undefined) {
       return { failure: unsent('address_blocked') }
     }
     const answer = await this.#deps.send({
-      holder: `tokens ${holder}`,
+      holder: `tokens ${key}`,
+      tenant,
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'POST',

@@ -17,7 +17,7 @@ test('an event whose headers cannot be read is not sent: the attempt failed for 
   const isAllowed = (): boolean => true
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => lines.push(line) })
-  const connections = new Connections(guardedLookup(isAllowed, new Names()))
+  const connections = new Connections(() => guardedLookup(isAllowed, new Names()))
   onTestFinished(async () => await connections.close())
   const direct = directTransport(connections)
   const tokens = new AccessTokens({ send: direct, clock, isAllowed })

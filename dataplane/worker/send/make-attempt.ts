@@ -107,7 +107,7 @@ async function sendWithToken(
   oauth2: ClientCredentials,
 ): Promise<Outcome> {
   const askedAt = performance.now()
-  const outcome = await tokens.get(oauth2)
+  const outcome = await tokens.get(oauth2, sending.destination.organisationId)
   if ('failure' in outcome) {
     const durationMs = performance.now() - askedAt
     return { ...outcome.failure, durationMs, tokenUrl: oauth2.tokenUrl }
@@ -123,7 +123,8 @@ function send(
   sending: Sending,
   own: readonly [string, string][],
 ): Promise<AttemptResponse> {
-  const { id: holder, origin, path, method, timeoutMs } = sending.destination
+  const { id: holder, organisationId: tenant } = sending.destination
+  const { origin, path, method, timeoutMs } = sending.destination
   const { body } = sending.outgoing
   let headers
   try {
@@ -131,7 +132,7 @@ function send(
   } catch (error) {
     return Promise.resolve(unsent('internal', error))
   }
-  return transport({ holder, origin, path, method, headers, body, timeoutMs })
+  return transport({ holder, tenant, origin, path, method, headers, body, timeoutMs })
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {

@@ -38,7 +38,10 @@ export interface Sender {
 export function openSender(deps: SenderDeps): Sender {
   const { db, clock, log, isAllowed, metrics } = deps
   const names = new Names()
-  const connections = new Connections(guardedLookup(isAllowed, names), deps.socketsMax)
+  const connections = new Connections(
+    (tenant) => guardedLookup(isAllowed, names, tenant),
+    deps.socketsMax,
+  )
   const direct = directTransport(connections)
   const tokens = new AccessTokens({ send: direct, clock, isAllowed })
   const reach = openReach(direct)
