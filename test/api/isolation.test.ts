@@ -7,6 +7,7 @@ import { ROUTES } from '../../api/routes.ts'
 import { decodeId, encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { covers, RESOURCES, type Need, type Permissions } from '../../core/keys/permissions.ts'
 import type { Answer } from '../call-api.ts'
+import { seedConnector } from '../seed-connector.ts'
 import { seedDelivery, seedEvent } from '../seed.ts'
 import { EVERYTHING, startWorld, type Tenant, type World } from '../world.ts'
 
@@ -46,7 +47,7 @@ let theirUuids: string[]
 const taken = new Set<KeyedRoute>()
 
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startWorld({ gatewayUrl: 'ws://gateway.test' })
   const other = await world.createTenant()
   theirs = await idsOf(other, FOREIGN_NAME)
   const mine = await idsOf(world, 'first')
@@ -97,7 +98,8 @@ async function idsOf(tenant: Tenant, name: string): Promise<Ids> {
   const target = { eventId: evt, connectionId: con, destinationId: dst }
   const dlv = await seedDelivery(world, { ...place, ...target })
   const opr = await make('/v1/operations', { kind: 'retry', filter: { sourceId: src } })
-  return { prj: projectId, src, dst, con, evt, dlv, opr }
+  const { connectorId: cnr, replicaId: rpl } = await seedConnector({ ...world, ...tenant })
+  return { prj: projectId, src, dst, con, evt, dlv, opr, cnr, rpl }
 }
 
 test.for(named)(
@@ -289,7 +291,7 @@ function seen({ status, body }: Answer): unknown {
     .replaceAll(ID, '<id>')
     .replaceAll(/free-[0-9a-f-]{36}|theirs/g, '<name>')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replaceAll(/"(maskId|ingestUrl)":"[^"]+"/g, '"$1":"<random>"')
+    .replaceAll(/"(maskId|ingestUrl|enrollmentKey)":"[^"]+"/g, '"$1":"<random>"')
   return { status, text }
 }
 
