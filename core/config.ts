@@ -24,6 +24,7 @@ import {
 /** A lease's holder is the name of the machine with the data directory and the role behind it. */
 const INSTANCE_NAME_MAX = 100
 const PATH_MAX = 4_096
+const GATEWAY_PORT_DEFAULT = 8082
 
 const natsUrl = serverUrl(['nats', 'tls'], 'none')
 
@@ -44,7 +45,7 @@ const Settings = z.object({
   HOST: host.default('127.0.0.1'),
   API_PORT: port.default(8080),
   INGEST_PORT: port.default(8081),
-  GATEWAY_PORT: port.default(8082),
+  GATEWAY_PORT: port.optional(),
   /** Where a role serves /livez, /readyz and /metrics. */
   OPS_PORT: port.default(9090),
   API_URL: origin.optional(),
@@ -105,8 +106,8 @@ export function readSettings(
     ...look(values),
     ...spoolFaults(values),
     ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
-    ...samePorts(values, 'API_PORT', 'GATEWAY_PORT'),
-    ...samePorts(values, 'INGEST_PORT', 'GATEWAY_PORT'),
+    ...samePorts(withGatewayPort(values), 'API_PORT', 'GATEWAY_PORT'),
+    ...samePorts(withGatewayPort(values), 'INGEST_PORT', 'GATEWAY_PORT'),
     ...(values.SPOOL_REPLICAS !== undefined && !isGiven(env, 'NATS_URL', 'SPOOL_NATS_URL')
       ? [
           'SPOOL_REPLICAS: the NATS that npm start brings is one server. Set NATS_URL or SPOOL_NATS_URL to a cluster, or leave it out',
@@ -130,7 +131,7 @@ export type OwnPort = 'API_PORT' | 'INGEST_PORT' | 'GATEWAY_PORT'
 export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
-    ...(ownPort === undefined ? [] : samePorts(values, ownPort, 'OPS_PORT')),
+    ...(ownPort === undefined ? [] : samePorts(withGatewayPort(values), ownPort, 'OPS_PORT')),
   ])
 }
 
@@ -140,6 +141,18 @@ export function ingestUrlOf({
   INGEST_PORT,
 }: Pick<Settings, 'INGEST_URL' | 'INGEST_PORT'>): string {
   return INGEST_URL ?? `http://127.0.0.1:${INGEST_PORT}`
+}
+
+/** Where agents dial. Left out, it is a free port like that of the API: a second relay on a machine takes none of the first. */
+export function gatewayPortOf({
+  GATEWAY_PORT,
+  API_PORT,
+}: Pick<Values, 'GATEWAY_PORT' | 'API_PORT'>): number {
+  return GATEWAY_PORT ?? (API_PORT === 0 ? 0 : GATEWAY_PORT_DEFAULT)
+}
+
+function withGatewayPort(values: Values): Values {
+  return { ...values, GATEWAY_PORT: gatewayPortOf(values) }
 }
 
 /** Settings of `migrate`, which needs the database alone. */

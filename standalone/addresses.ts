@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-import { SettingsError, type Settings } from '../core/config.ts'
+import { gatewayPortOf, SettingsError, type Settings } from '../core/config.ts'
 import { waitFor } from './os-process.ts'
 import { freePorts, whyNotFree } from './ports.ts'
 
@@ -10,6 +10,13 @@ export interface Address {
   url: string
 }
 
+export interface Addresses {
+  api: Address
+  ingest: Address
+  /** Its URL is a WebSocket's. */
+  gateway: Address
+}
+
 /** The roles of a killed start take a moment to notice that it is gone. */
 const PREDECESSOR_MS = 6_000
 
@@ -17,24 +24,27 @@ const PREDECESSOR_MS = 6_000
  * The addresses of the public ports; 0 takes a free one. Throws an error that names each setting whose port another program
  * uses. After a start that was killed it waits for the roles of that one to let go.
  */
-export async function chooseAddresses(
-  settings: Settings,
-  afterKill: boolean,
-): Promise<{ api: Address; ingest: Address }> {
-  const { HOST, API_PORT, INGEST_PORT, API_URL, INGEST_URL } = settings
-  const [spareApi = 0, spareIngest = 0] = await freePorts(2)
+export async function chooseAddresses(settings: Settings, afterKill: boolean): Promise<Addresses> {
+  const { HOST, API_PORT, INGEST_PORT, API_URL, INGEST_URL, GATEWAY_URL } = settings
+  const [spareApi = 0, spareIngest = 0, spareGateway = 0] = await freePorts(3)
   const api = API_PORT || spareApi
   const ingest = INGEST_PORT || spareIngest
+  const gateway = gatewayPortOf(settings) || spareGateway
   const patienceMs = afterKill ? PREDECESSOR_MS : 0
   const faults = await Promise.all([
     portFault('API_PORT', { port: api, host: HOST, patienceMs }),
     portFault('INGEST_PORT', { port: ingest, host: HOST, patienceMs }),
+    portFault('GATEWAY_PORT', { port: gateway, host: HOST, patienceMs }),
   ])
   const found = faults.filter((fault) => fault !== undefined)
   if (found.length > 0) throw new SettingsError(found)
   return {
     api: { port: api, url: API_URL ?? urlOn(HOST, api) },
     ingest: { port: ingest, url: INGEST_URL ?? urlOn(HOST, ingest) },
+    gateway: {
+      port: gateway,
+      url: GATEWAY_URL ?? urlOn(HOST, gateway).replace(/^http/, 'ws'),
+    },
   }
 }
 

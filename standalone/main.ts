@@ -24,6 +24,7 @@ try {
 Postern runs
   Management API  ${standalone.apiUrl}
   Ingest          ${standalone.ingestUrl}
+  Gateway         ${standalone.gatewayUrl}
   Project         ${standalone.projectId}
   API key         ${standalone.apiKey}
 

@@ -9,7 +9,7 @@ import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { openLog } from '../core/log.ts'
 import { misspeltSettings } from '../core/setting-names.ts'
 import { usableWithin } from '../core/start-up.ts'
-import { chooseAddresses, urlOn, type Address } from './addresses.ts'
+import { chooseAddresses, urlOn, type Addresses } from './addresses.ts'
 import { makeDataDir } from './data-dir.ts'
 import { ensureEncryptionKey } from './encryption-key.ts'
 import { ensureTenant } from './first-start.ts'
@@ -32,6 +32,7 @@ const ROLES = {
   worker: 'dataplane/worker/main.ts',
   housekeeper: 'dataplane/housekeeper/main.ts',
   ingest: 'dataplane/ingest/main.ts',
+  gateway: 'dataplane/gateway/main.ts',
 } as const
 
 /** Servers of others that start beside us have this long. */
@@ -54,14 +55,14 @@ export interface StandaloneOptions {
   stop: AbortSignal
 }
 
-type MetricsUrls = Record<keyof typeof ROLES, string | null> & { gateway: null }
+type MetricsUrls = Record<keyof typeof ROLES, string | null>
 
 /** The content of `<DATA_DIR>/standalone.json`, for other programs. (decisions: Running it) */
 export interface Standalone {
   apiUrl: string
   ingestUrl: string
-  /** Null: what does not exist yet. */
-  gatewayUrl: null
+  gatewayUrl: string
+  /** Null: these do not exist yet. */
   dashboardUrl: null
   setupUrl: null
   metricsUrls: MetricsUrls
@@ -116,7 +117,7 @@ export async function startStandalone(
   const standalone: Standalone = {
     apiUrl: addresses.api.url,
     ingestUrl: addresses.ingest.url,
-    gatewayUrl: null,
+    gatewayUrl: addresses.gateway.url,
     dashboardUrl: null,
     setupUrl: null,
     metricsUrls,
@@ -191,7 +192,7 @@ interface Surroundings {
   dataDir: string
   databaseUrl: string
   natsUrl: string
-  addresses: { api: Address; ingest: Address }
+  addresses: Addresses
 }
 
 /** The environment that configures the roles: the operator's, with what we found and started in its place. */
@@ -208,6 +209,8 @@ function environment(
     API_URL: addresses.api.url,
     INGEST_PORT: String(addresses.ingest.port),
     INGEST_URL: addresses.ingest.url,
+    GATEWAY_PORT: String(addresses.gateway.port),
+    GATEWAY_URL: addresses.gateway.url,
   }
   if (settings.DELIVERY_ALLOW_CIDRS === undefined) {
     print(`Deliveries may reach ${STANDALONE_ALLOW_CIDRS}: set DELIVERY_ALLOW_CIDRS to change it`)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openClock } from '../../core/clock.ts'
+import { gatewayPortOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
 import { checkDatabase } from '../../core/db/usable.ts'
@@ -64,7 +65,7 @@ capConnections(server, {
   refusal: CONNECTION_REFUSAL,
 })
 await listenOrEnd('GATEWAY_PORT', async () => {
-  server.listen(config.GATEWAY_PORT, host)
+  server.listen(gatewayPortOf(config), host)
   await once(server, 'listening')
 })
 readiness.is(async () => {

@@ -21,7 +21,7 @@ const START_MS = 90_000
 const Standalone = z.object({
   apiUrl: z.url(),
   ingestUrl: z.url(),
-  gatewayUrl: z.null(),
+  gatewayUrl: z.url(),
   dashboardUrl: z.null(),
   setupUrl: z.null(),
   metricsUrls: z.strictObject({
@@ -29,7 +29,7 @@ const Standalone = z.object({
     ingest: z.url(),
     worker: z.url(),
     housekeeper: z.url(),
-    gateway: z.null(),
+    gateway: z.url(),
   }),
   organisationId: z.string(),
   projectId: z.string(),
@@ -122,13 +122,13 @@ test.skipIf(process.platform !== 'linux')(
     expect(statSync(join(dataDir, 'standalone.json')).mode & 0o777).toBe(0o600)
     expect((await fetch(`${told.apiUrl}/v1/sources`)).status).toBe(401)
 
-    const { gateway: _none, ...metrics } = told.metricsUrls
-    for (const url of Object.values(metrics)) {
+    const metrics = Object.values(told.metricsUrls)
+    for (const url of metrics) {
       expect(new URL(url).hostname).toBe('127.0.0.1')
       expect(await (await fetch(url)).text()).toContain('process_cpu_seconds_total')
     }
-    const elsewhere = [told.apiUrl, told.ingestUrl, ...Object.values(metrics)].map((url) =>
-      fetch(url.replace('127.0.0.1', '127.0.0.2')).catch(() => 'refused'),
+    const elsewhere = [told.apiUrl, told.ingestUrl, told.gatewayUrl, ...metrics].map((url) =>
+      fetch(url.replace('ws:', 'http:').replace('127.0.0.1', '127.0.0.2')).catch(() => 'refused'),
     )
     expect(new Set(await Promise.all(elsewhere))).toEqual(new Set(['refused']))
     expect(await rightsOf(told.databaseUrl)).toEqual([
