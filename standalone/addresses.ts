@@ -4,7 +4,7 @@ import { gatewayPortOf, SettingsError, type Settings } from '../core/config.ts'
 import { waitFor } from './os-process.ts'
 import { freePorts, whyNotFree } from './ports.ts'
 
-export interface Address {
+interface Address {
   port: number
   /** How a program reaches it: the configured URL, else the address that it listens on. */
   url: string

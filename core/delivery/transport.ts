@@ -39,7 +39,14 @@ export interface AttemptResponse {
   durationMs: number
   firstByteMs: number | null
   connect: ConnectPhases | null
+  /** The replica of a connector that had the request, if that is known. */
+  replicaId?: string | null
+  /** Surely nothing was sent: the delivery waits for its connector, and this was no attempt. */
+  held?: Held
 }
+
+/** The connector has no session, or no room. */
+export type Held = 'offline' | 'full'
 
 /** Times of opening a connection, in milliseconds; zero where a step did not happen. */
 export interface ConnectPhases {

@@ -45,7 +45,7 @@ function isRouted(delivery: ExplainedDelivery): delivery is Routed {
 function causeOfWaiting(delivery: Routed, nowMs: number): DeliveryCause {
   const { destination, lastError, nextAttemptAtMs, isParked } = delivery
   if (!destination.isEnabled) return 'destination_disabled'
-  if (lastError === 'connector_offline') return 'connector_offline'
+  if (lastError === 'connector_offline' && delivery.status === 'pending') return 'connector_offline'
   if (delivery.status === 'throttled') {
     return delivery.throttledReason === 'destination_busy' ? 'destination_busy' : 'rate_limited'
   }

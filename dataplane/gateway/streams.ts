@@ -38,6 +38,14 @@ interface Stream {
 
 const STREAM_ID_MAX = 0xffff_ffff
 
+/** The head of the request is larger than a frame. */
+const TOO_LARGE: Failure = {
+  code: 'internal',
+  message: 'The headers of the request are too large for the tunnel',
+  isUnsent: true,
+  phases: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 0 },
+}
+
 /**
  * The gateway's end of a session without its socket: opens streams, sends bodies within their credit, settles each
  * request exactly once. Nothing here waits for one stream on behalf of another.
@@ -88,7 +96,11 @@ export class GatewayStreams {
     this.#streams.set(stream.id, stream)
     const cancel = (): void => this.#giveUp(stream, { kind: 'cancelled' })
     signal.addEventListener('abort', cancel)
-    this.#deps.write({ kind: 'request', stream: stream.id, head })
+    try {
+      this.#deps.write({ kind: 'request', stream: stream.id, head })
+    } catch {
+      this.#close(stream, { kind: 'failure', failure: TOO_LARGE })
+    }
     this.#pump(stream, body).catch(() => this.#giveUp(stream, { kind: 'unsent' }))
     try {
       return await promise
@@ -136,8 +148,9 @@ export class GatewayStreams {
   async #pump(stream: Stream, body: AsyncIterable<Uint8Array>): Promise<void> {
     for await (const chunk of body) {
       for (let at = 0; at < chunk.length;) {
-        const bytes = this.#allow(stream, chunk.length - at)
+        // Before anything is taken: a stream that is over would never give it back.
         if (!this.#streams.has(stream.id)) return
+        const bytes = this.#allow(stream, chunk.length - at)
         if (bytes === 0) {
           await this.#someCredit()
           continue

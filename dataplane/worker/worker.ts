@@ -12,6 +12,7 @@ import { deliveryManager } from '../../core/jetstream/delivery-stream.ts'
 import type { Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/nats.ts'
 import type { ConfigChange } from '../../core/notices/config-changes.ts'
+import { followOnline } from '../../core/notices/connector-notices.ts'
 import { WAITING_DUE } from '../../core/notices/notice-subjects.ts'
 import { followWithdrawals } from '../../core/notices/withdrawals.ts'
 import type { Plans } from '../../core/plans/plans.ts'
@@ -100,6 +101,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       due.take().catch((err: unknown) => log.warn({ err }, 'Cannot claim due deliveries'))
     },
   })
+  const online = followOnline(nats, (connectorId) => lanes.noteOnline(connectorId))
   const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
     every(ms, { signal, log, name: task }, act)
   const tasks = [
@@ -117,6 +119,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
     async [Symbol.asyncDispose]() {
       nudges.unsubscribe()
+      online[Symbol.dispose]()
       await Promise.all([partitions.stop(STOP_MS), sender.tester.drain(DRAIN_MS)])
       stop.abort()
       await Promise.all(tasks)

@@ -353,6 +353,7 @@ async function resultOf(tenant: Tenant, given: Partial<DeliveryResult>): Promise
       responseHeaders: '[]',
       responseBody: null,
       errorCode: null,
+      replicaId: null,
     },
     ...given,
   }

@@ -257,6 +257,20 @@ test('an agent that goes away refuses what comes, and ends what it has', async (
   await link.agent.drained()
 })
 
+test('a request whose headers are larger than a frame fails alone', async () => {
+  const link = linked(echo)
+  const body = Buffer.from('{}')
+  const headers: [string, string][] = [['x-large', 'x'.repeat(60_000)]]
+  const large = { ...head('large', body), headers: [...headers, ...headers, ...headers] }
+  expect(await link.gateway.send(large, inChunks(body, 10), NEVER)).toMatchObject({
+    kind: 'failure',
+    failure: { code: 'internal' },
+  })
+  const after = await link.gateway.send(head('after', body), inChunks(body, 10), NEVER)
+  expect(after.kind).toBe('response')
+  expect(link.gateway.inFlight + link.budget.used).toBe(0)
+})
+
 test('a session takes as many requests as both sides allow, and no more', async () => {
   const link = linked(async () => await new Promise(() => {}))
   const body = Buffer.alloc(0)

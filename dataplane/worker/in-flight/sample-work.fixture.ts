@@ -50,6 +50,7 @@ export const SAMPLE_DESTINATION: Destination = {
   organisationPace: undefined,
   partition: 0,
   isEnabled: true,
+  connectorId: null,
   url: '',
   origin: '',
   path: '',

@@ -70,3 +70,51 @@ test('a destination that became another has no window and its whole concurrency'
   expect(busyState.isLeftAlone(NOW_MS + 1)).toBe(false)
   expect(busyState.concurrency(32)).toBe(32)
 })
+
+const OFFLINE = { hasSucceeded: false, busy: null, held: 'offline' } as const
+const DONE = { hasSucceeded: true, busy: null }
+
+test('a connector that is offline is asked after 1 s, doubling to 15 s, and by one attempt', () => {
+  const state = new BusyState(null, () => {
+    throw new Error('It is no busy window')
+  })
+  let nowMs = 0
+  const waits = [1, 2, 3, 4, 5, 6].map(() => {
+    state.learn(nowMs, OFFLINE, nowMs)
+    const waitMs = state.untilMs - nowMs
+    expect(state.isLeftAlone(nowMs + waitMs - 1)).toBe(true)
+    nowMs += waitMs
+    expect(state.isLeftAlone(nowMs)).toBe(false)
+    expect(state.concurrency(32)).toBe(1)
+    return waitMs
+  })
+  expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000])
+  expect(state.lastError).toBe('connector_offline')
+  state.learn(nowMs + 1, DONE, nowMs)
+  expect(state.isCutOff).toBe(false)
+  expect(state.concurrency(32)).toBe(2)
+})
+
+test('attempts that were under way together when a connector went count once', () => {
+  const state = new BusyState(null, () => {})
+  for (let n = 0; n < 32; n++) state.learn(100 + n, OFFLINE, 90)
+  expect(state.untilMs).toBe(1_100)
+})
+
+test('a connector that is online again is asked at once, and what was sent before says nothing', () => {
+  const state = new BusyState(null, () => {})
+  state.learn(0, OFFLINE, 0)
+  state.probe(500)
+  expect(state.isLeftAlone(500)).toBe(false)
+  state.learn(501, OFFLINE, 499)
+  expect(state.isLeftAlone(501)).toBe(false)
+  expect(state.concurrency(32)).toBe(1)
+})
+
+test('a full connector is no offline one, and is asked sooner', () => {
+  const state = new BusyState(null, () => {})
+  state.learn(0, { hasSucceeded: false, busy: null, held: 'full' }, 0)
+  expect(state.untilMs).toBe(250)
+  expect(state.lastError).toBeNull()
+  expect(state.isCutOff).toBe(true)
+})

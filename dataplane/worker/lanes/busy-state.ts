@@ -1,18 +1,27 @@
 import type { BusyWindow } from '../../../core/db/deliveries/work/busy-windows.ts'
+import type { Held } from '../../../core/delivery/transport.ts'
 import type { Answered } from '../send/deliver.ts'
 
 /** Past this concurrency nothing holds a lane back that could still double. */
 const RAMP_MAX = 1_024
 
+/** First and longest wait until a connector that is offline or full is asked again, unless it says that it is online. */
+const HELD_MS = {
+  offline: { first: 1_000, longest: 15_000 },
+  full: { first: 250, longest: 2_000 },
+} satisfies Record<Held, unknown>
+
 /**
- * Whether a destination that answered 429, 502 or 504 is left alone, and how many attempts it gets at once afterwards:
- * one until that has come through, then twice as many with each success.
+ * Whether a destination that answered 429, 502 or 504 is left alone, or cut off because its connector is offline or full;
+ * and how many attempts it gets at once afterwards: one until that has come through, then twice as many with each success.
  */
 export class BusyState {
   #isBusy = false
   #sinceMs = 0
   #untilMs = 0
   #ramp = Number.POSITIVE_INFINITY
+  #held: Held | null = null
+  #heldMs = 0
   readonly #note: (window: BusyWindow | null) => void
 
   /** Begins with a window that was written down. `note` hears of each one that begins, and with null that it is over. */
@@ -23,6 +32,16 @@ export class BusyState {
 
   get isBusy(): boolean {
     return this.#isBusy
+  }
+
+  /** Its connector takes nothing: attempts by hand wait as well. */
+  get isCutOff(): boolean {
+    return this.#held !== null
+  }
+
+  /** Why its deliveries wait. */
+  get lastError(): 'connector_offline' | null {
+    return this.#held === 'offline' ? 'connector_offline' : null
   }
 
   get untilMs(): number {
@@ -39,7 +58,8 @@ export class BusyState {
   }
 
   /** From what an attempt came to. */
-  learn(nowMs: number, { busy, hasSucceeded }: Answered, startedAtMs: number): void {
+  learn(nowMs: number, { busy, held, hasSucceeded }: Answered, startedAtMs: number): void {
+    if (held !== undefined) return this.#cutOff(nowMs, held, startedAtMs)
     if (busy === null) {
       this.#relax(nowMs, hasSucceeded && startedAtMs > this.#sinceMs)
       return
@@ -49,18 +69,37 @@ export class BusyState {
     this.#note({ sinceMs: this.#sinceMs, untilMs: this.#untilMs, responseStatus })
   }
 
+  /** Its connector is online again: one attempt goes at once. */
+  probe(nowMs: number): void {
+    if (this.#held !== null) this.#untilMs = nowMs
+  }
+
   /** The destination is another now: what it answered before says nothing. */
   end(): void {
     this.#isBusy = false
+    this.#held = null
     this.#ramp = Number.POSITIVE_INFINITY
     // A word that is on its way to PostgreSQL may be written after it was ended there.
     this.#note(null)
+  }
+
+  /** The first of attempts that were under way together counts; each probe that fails doubles the wait. */
+  #cutOff(nowMs: number, held: Held, startedAtMs: number): void {
+    if (this.#held !== null && startedAtMs < this.#untilMs) return
+    const { first, longest } = HELD_MS[held]
+    this.#heldMs = this.#held === held ? Math.min(2 * this.#heldMs, longest) : first
+    this.#held = held
+    this.#isBusy = true
+    this.#ramp = 1
+    this.#sinceMs = nowMs
+    this.#untilMs = nowMs + this.#heldMs
   }
 
   /** An attempt by hand may be told a sooner time than the one that is being waited for: the later counts. */
   #begin(nowMs: number, untilMs: number): void {
     this.#untilMs = this.isLeftAlone(nowMs) ? Math.max(this.#untilMs, untilMs) : untilMs
     this.#isBusy = true
+    this.#held = null
     this.#ramp = 1
     this.#sinceMs = nowMs
   }
@@ -71,8 +110,9 @@ export class BusyState {
    */
   #relax(nowMs: number, isProof: boolean): void {
     if (this.isLeftAlone(nowMs) && !isProof) return
-    if (this.#isBusy) this.#note(null)
+    if (this.#isBusy && this.#held === null) this.#note(null)
     this.#isBusy = false
+    this.#held = null
     this.#ramp = this.#ramp >= RAMP_MAX ? Number.POSITIVE_INFINITY : this.#ramp * 2
   }
 }

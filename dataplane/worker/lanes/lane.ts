@@ -1,21 +1,13 @@
-import type { Clock } from '../../../core/clock.ts'
-import type { BusyWindow } from '../../../core/db/deliveries/work/busy-windows.ts'
-import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Allowances } from '../in-flight/allowances.ts'
-import type { Withdrawals } from '../in-flight/withdrawals.ts'
 import { isByHand, isWhole, parkedOf, type WholeWork, type Work } from '../in-flight/work.ts'
-import type { Standing } from '../own/holdings.ts'
-import type { Answered, Target } from '../send/deliver.ts'
 import type { Destination } from '../send/destination.ts'
 import { Alarm } from './alarm.ts'
-import { Backlog, type BacklogDeps, type LaneKey } from './backlog.ts'
+import { Backlog, type LaneKey } from './backlog.ts'
 import { BusyState } from './busy-state.ts'
+import type { LaneDeps } from './lane-deps.ts'
 import { LaneLoad } from './lane-load.ts'
-import { LargeBodies, type LargeBodiesDeps } from './large-bodies.ts'
-import type { Pacer } from './pacer.ts'
+import { LargeBodies } from './large-bodies.ts'
 import { WorkQueue } from './work-queue.ts'
 
 /** Rows taken back from PostgreSQL at once. */
@@ -39,23 +31,6 @@ const READ_AHEAD_MS = 200
 /** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
 const HELD_IN_MEMORY_MS = 1_000
 
-export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
-  clock: Clock
-  log: Logger
-  pacer: Pacer
-  allowances: Allowances
-  /** Attempts the work and records what came of it. Resolves with what the answer says about the lane. */
-  deliver(work: WholeWork, to: Target): Promise<Answered>
-  /** The destination is busy, or, with null, is not any more. */
-  noteBusy(destinationId: string, window: BusyWindow | null): void
-  withdrawals: Withdrawals
-  /** Tells how to treat work that was taken under a hold. */
-  standingOf(hold: Hold): Standing
-  cancel(work: Work): Promise<void>
-  /** A lane that held its partition back has room again. */
-  madeRoom(partition: number): void
-}
-
 /**
  * Everything that waits for one destination. Work comes from the stream and from due rows; it goes out in order, at
  * the destination's concurrency and pace. Modes, by what holds the lane:
@@ -64,6 +39,8 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
  *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
  *             and each success doubles the concurrency up to the destination's own. Attempts by hand do not wait for
  *             that time: a person's go at once, those of an operation one at a time;
+ *   cut off   its connector is offline or full: all is parked, attempts by hand too, until a session opens or a probe
+ *             comes through;
  *   disabled  all is parked until the destination is enabled.
  * A lane that keeps up is spared the way through PostgreSQL: when it has ample work its partition is held back in the
  * stream until it has room, which takes a quarter of a second at most.
@@ -114,9 +91,9 @@ export class Lane {
   }
 
   get isIdle(): boolean {
-    return (
-      this.isEmpty && this.#load.active === 0 && !this.#backlog.exists && !this.#busyState.isBusy
-    )
+    const { isBusy, isCutOff } = this.#busyState
+    const isBusyHere = isBusy && !isCutOff
+    return this.isEmpty && this.#load.active === 0 && !this.#backlog.exists && !isBusyHere
   }
 
   get held(): number {
@@ -190,6 +167,13 @@ export class Lane {
     this.#pump()
   }
 
+  /** A connector has a session again. */
+  noteOnline(connectorId: string): void {
+    if (this.#destination?.connectorId !== connectorId) return
+    this.#busyState.probe(this.#deps.clock.now())
+    this.#pump()
+  }
+
   /** Once a second: what has waited too long in memory is parked, and a stalled refill tried again. */
   tick(): void {
     this.#load.turn()
@@ -239,7 +223,8 @@ export class Lane {
     const nowMs = this.#deps.clock.now()
     const isLeftAlone = this.#busyState.isLeftAlone(nowMs)
     if (isLeftAlone) {
-      this.#parkAll('pending', (work) => !isByHand(work))
+      const { isCutOff } = this.#busyState
+      this.#parkAll('pending', (work) => isCutOff || !isByHand(work))
       this.#alarm.set(this.#busyState.untilMs, nowMs)
     }
     this.#dropStale()
@@ -305,7 +290,8 @@ export class Lane {
   /** A person who asks for an attempt does not wait until a busy destination is found ready. */
   #concurrency({ maxConcurrency }: Destination, work?: Work): number {
     const most = maxConcurrency ?? DESTINATION_CONCURRENCY_DEFAULT
-    return work?.attemptTrigger === 'manual' ? most : this.#busyState.concurrency(most)
+    const isSpared = work?.attemptTrigger === 'manual' && !this.#busyState.isCutOff
+    return isSpared ? most : this.#busyState.concurrency(most)
   }
 
   async #send(work: WholeWork, destination: Destination): Promise<void> {
@@ -316,6 +302,7 @@ export class Lane {
     this.#load.end()
     if (isCurrent()) this.#busyState.learn(this.#deps.clock.now(), answered, startedAtMs)
     if (answered.busy !== null) this.#backlog.note()
+    if (answered.held !== undefined) this.#park([work])
     this.#pump()
   }
 
@@ -334,7 +321,8 @@ export class Lane {
   }
 
   #park(works: Work[], status: Parked['status'] = 'pending'): void {
-    const lastError = this.#destination?.isEnabled === false ? 'destination_disabled' : null
+    const lastError =
+      this.#destination?.isEnabled === false ? 'destination_disabled' : this.#busyState.lastError
     const reason = { status, lastError, nowMs: this.#deps.clock.now() }
     const rows = works.map((work) => parkedOf(work, this.#partition, reason))
     void this.#backlog.add(rows).then(() => {
@@ -354,7 +342,8 @@ export class Lane {
   }
 
   #refillByHand(): void {
-    if (!this.#backlog.mayClaimByHand || this.#load.active > 0 || this.#queue.length > 0) return
+    if (this.#busyState.isCutOff || !this.#backlog.mayClaimByHand) return
+    if (this.#load.active > 0 || this.#queue.length > 0) return
     void this.#claim((admit) => this.#backlog.claimByHand(this.#key, admit))
   }
 

@@ -2,7 +2,8 @@ import type { Withdrawal } from '../../../core/notices/withdrawals.ts'
 import type { Work } from '../in-flight/work.ts'
 import type { LaneKey } from './backlog.ts'
 import type { Destinations } from './destinations.ts'
-import { Lane, type LaneDeps } from './lane.ts'
+import type { LaneDeps } from './lane-deps.ts'
+import { Lane } from './lane.ts'
 
 const TICK_MS = 1_000
 
@@ -85,6 +86,11 @@ export class Lanes {
         ? this.#open.keys()
         : new Set(deliveries.map(({ destinationId }) => destinationId))
     for (const destinationId of concerned) this.#open.get(destinationId)?.dropWithdrawn()
+  }
+
+  /** Lanes that are cut off from this connector try again. */
+  noteOnline(connectorId: string): void {
+    for (const lane of this.#open.values()) lane.noteOnline(connectorId)
   }
 
   async refreshAll(): Promise<void> {

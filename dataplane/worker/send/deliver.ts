@@ -1,5 +1,6 @@
 import type { DeliveryResult } from '../../../core/db/deliveries/work/record-results.ts'
 import { planRetry, type RetryPlan } from '../../../core/delivery/retry.ts'
+import type { Held } from '../../../core/delivery/transport.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
@@ -41,6 +42,8 @@ export interface Answered {
   hasSucceeded: boolean
   /** It asks to be left alone until then, with that status. */
   busy: { untilMs: number; responseStatus: number } | null
+  /** Nothing was sent, for want of its connector: the delivery is still to be made. */
+  held?: Held
 }
 
 /**
@@ -62,6 +65,7 @@ export async function deliver(
   dropLargeBody(work)
   // A mark that is written after the result would leave behind a finished delivery that waits.
   await marked
+  if (response.held !== undefined) return { hasSucceeded: false, busy: null, held: response.held }
 
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
   if (plan?.kind === 'busy' && !isCurrent()) plan.atMs = deps.clock.now() + SOON_MS

@@ -40,6 +40,8 @@ export interface Destination extends Paced {
   /** Whose owner sends to it: another one after a change of plan. */
   partition: number
   isEnabled: boolean
+  /** Null: it is public. */
+  connectorId: string | null
   url: string
   origin: string
   path: string
@@ -93,6 +95,7 @@ export function compileDestination(row: DestinationRow, deps: CompileDeps): Dest
     id: row.id,
     organisationId: row.organisationId,
     isEnabled: row.isEnabled,
+    connectorId: row.connectorId,
     url: url.origin + url.pathname + url.search,
     origin: url.origin,
     path: url.pathname + url.search,

@@ -78,6 +78,13 @@ export class GatewayCalls {
     return await promise.finally(() => clearTimeout(call.timer))
   }
 
+  /** The gateways that have accepted calls of this worker. */
+  accepting(): Set<string> {
+    const names = new Set<string>()
+    for (const { acceptedBy } of this.#calls.values()) if (acceptedBy) names.add(acceptedBy)
+    return names
+  }
+
   /** A gateway died: what it had accepted is lost. */
   forgetGateway(name: string): void {
     for (const [id, { acceptedBy }] of this.#calls) {

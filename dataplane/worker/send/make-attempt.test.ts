@@ -25,7 +25,7 @@ test('an event whose headers cannot be read is not sent: the attempt failed for 
   const work = sampleWork()
   const outgoing = { ...work, body: Buffer.from('{}'), event: { ...work.event, headers: '[["cut' } }
   const { made, response } = await makeAttempt(
-    { clock, log, reach: openReach(direct), tokens },
+    { clock, log, reach: openReach(direct, () => direct), tokens },
     outgoing,
     destination,
   )

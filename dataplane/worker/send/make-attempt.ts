@@ -80,6 +80,7 @@ export async function makeAttempt(
     responseHeaders: response.status === null ? null : JSON.stringify(response.headers),
     responseBody: response.body,
     errorCode: response.error,
+    replicaId: response.replicaId ?? null,
   }
   return { made, typeIds, response }
 }

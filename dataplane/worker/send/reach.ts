@@ -4,6 +4,10 @@ import type { Destination } from './destination.ts'
 /** The transport to a destination; undefined when none may reach it. */
 export type Reach = (destination: Destination) => Transport | undefined
 
-export function openReach(direct: Transport): Reach {
-  return ({ isBlocked }) => (isBlocked ? undefined : direct)
+/** The agents of a connector say themselves what they may reach. */
+export function openReach(direct: Transport, through: (connectorId: string) => Transport): Reach {
+  return ({ isBlocked, connectorId }) => {
+    if (connectorId !== null) return through(connectorId)
+    return isBlocked ? undefined : direct
+  }
 }

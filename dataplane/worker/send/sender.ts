@@ -12,6 +12,9 @@ import type { WholeWork } from '../in-flight/work.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { deliver, type Answered, type DeliverDeps, type Target } from './deliver.ts'
 import type { CompileDeps } from './destination.ts'
+import { GatewayCalls } from './gateway-calls.ts'
+import { watchGateways } from './gateway-watch.ts'
+import { privateTransport } from './private.ts'
 import { openReach } from './reach.ts'
 import { startTester } from './test-delivery.ts'
 
@@ -44,7 +47,9 @@ export function openSender(deps: SenderDeps): Sender {
   )
   const direct = directTransport(connections)
   const tokens = new AccessTokens({ send: direct, clock, isAllowed })
-  const reach = openReach(direct)
+  const calls = new GatewayCalls(deps.nats)
+  const watch = watchGateways(deps.nats, calls)
+  const reach = openReach(direct, (connectorId) => privateTransport(calls, connectorId))
   const attemptLog = withoutRedaction(log)
   const disable = async (destinationId: string): Promise<void> => {
     await disableDestination(db, destinationId, 'gone', clock.now())
@@ -66,6 +71,10 @@ export function openSender(deps: SenderDeps): Sender {
   return {
     deliver: (work, to) => deliver(deliverDeps, work, to),
     tester: startTester({ ...deps, attemptLog, reach, tokens, names }),
-    close: () => connections.close(),
+    async close() {
+      watch[Symbol.dispose]()
+      calls[Symbol.dispose]()
+      await connections.close()
+    },
   }
 }

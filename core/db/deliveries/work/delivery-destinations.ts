@@ -16,6 +16,7 @@ export async function findDeliveryDestination(db: Db, id: string) {
       'destination.id',
       'destination.organisation_id as organisationId',
       'destination.url',
+      'destination.connector_id as connectorId',
       'destination.is_enabled as isEnabled',
       'destination.method',
       'destination.auth',

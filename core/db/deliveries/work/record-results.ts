@@ -35,6 +35,8 @@ interface AttemptRecord {
   responseHeaders: string | null
   responseBody: Buffer | null
   errorCode: string | null
+  /** The replica of a connector that had the request; null for a public destination. */
+  replicaId: string | null
 }
 
 /** The state of a delivery after an attempt. `nextAtMs` is null when it has ended, or waits for its lane. */
@@ -72,7 +74,7 @@ export interface DeliveryResult {
 const WAITS = `(i.status in ('pending', 'throttled'))`
 
 /** Parameters before those of the counting. */
-const COLUMNS = 31
+const COLUMNS = 32
 
 /**
  * Attempts, delivery states and what waits or failed, in one statement. A delivery that was cancelled meanwhile keeps
@@ -87,19 +89,19 @@ const recordResultsIn = (table: string, counting: ResultCounting): string => {
     select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::int2[], $7::text[], $8::int2[],
       $9::text[], $10::timestamptz[], $11::timestamptz[], $12::bool[], $13::uuid[], $14::int2[], $15::text[], $16::text[],
       $17::timestamptz[], $18::float4[], $19::float4[], $20::float4[], $21::float4[], $22::float4[], $23::text[],
-      $24::text[], $25::text[], $26::int2[], $27::text[], $28::bytea[], $29::text[], $30::timestamptz[], $31::int2[], $${first}::int2[]${counting.inputTypes})
+      $24::text[], $25::text[], $26::int2[], $27::text[], $28::bytea[], $29::text[], $30::timestamptz[], $31::int2[], $32::uuid[], $${first}::int2[]${counting.inputTypes})
     as t (class, id, organisation_id, project_id, destination_id, partition, status, attempt_count,
       throttled_reason, throttled_at, next_at, is_waiting, attempt_id, number, trigger, outcome,
       started_at, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, url,
-      signature, header_names, response_status, response_headers, response_body, error_code, completed_at, max_attempts,
+      signature, header_names, response_status, response_headers, response_body, error_code, completed_at, max_attempts, replica_id,
       slot${counting.inputNames})
     where coalesce((select flags from held)[t.slot], exists (
       select from delivery_waiting w where w.delivery_id = t.id and w.claimed_by = $${first + 3}::text))
   ), recorded as (
     insert into attempt (class, delivery_id, number, id, trigger, outcome, started_at, duration_ms, dns_ms, connect_ms,
-      tls_ms, first_byte_ms, url, signature, header_names, response_status, response_headers, response_body, error_code)
+      tls_ms, first_byte_ms, url, signature, header_names, response_status, response_headers, response_body, error_code, replica_id)
     select class, id, number, attempt_id, trigger, outcome, started_at, duration_ms, dns_ms, connect_ms,
-      tls_ms, first_byte_ms, url, signature, header_names, response_status, response_headers, response_body, error_code
+      tls_ms, first_byte_ms, url, signature, header_names, response_status, response_headers, response_body, error_code, replica_id
     from input
     on conflict do nothing
     ${counting.recorded}
@@ -211,6 +213,7 @@ async function recordIn(
       ...attemptColumns(attempts),
       timeArray(results.map((result) => result.completedAtMs)),
       int2Array(results.map((result) => result.maxAttempts)),
+      uuidArray(attempts.map((attempt) => attempt.replicaId)),
       ...counting.values(results),
       slots,
       ...columns,

@@ -31,7 +31,7 @@ interface CountedResult {
 /** A way to count results in the statement that records them. It reads the CTEs `input`, `recorded` and `changed`. */
 export interface ResultCounting {
   name: string
-  /** How many parameters it takes, from $32 on. */
+  /** How many parameters it takes, from $33 on. */
   parameters: number
   /** Types and names of those that are columns of `input`. */
   inputTypes: string
@@ -60,8 +60,8 @@ export const ASSUMED: ResultCounting = {
     insert into delivery_delta (${COLUMNS})
     select at, project_id, source_id, destination_id, connection_id, succeeded, failed, throttled,
       attempts, retried, latencies::int2[]
-    from unnest($32::timestamptz[], $33::uuid[], $34::uuid[], $35::uuid[], $36::uuid[], $37::int4[], $38::int4[],
-      $39::int4[], $40::int4[], $41::int4[], $42::text[])
+    from unnest($33::timestamptz[], $34::uuid[], $35::uuid[], $36::uuid[], $37::uuid[], $38::int4[], $39::int4[],
+      $40::int4[], $41::int4[], $42::int4[], $43::text[])
     as t (${COLUMNS})`,
   select: `1 / (count(*) filter (where is_first_throttle is not false) = cardinality($1::int2[]))::int from changed`,
   values: (results) => {
@@ -89,7 +89,7 @@ export const ASSUMED: ResultCounting = {
 export const CHECKED: ResultCounting = {
   name: 'checked',
   parameters: 4,
-  inputTypes: ', $32::uuid[], $33::uuid[], $34::timestamptz[], $35::int2[]',
+  inputTypes: ', $33::uuid[], $34::uuid[], $35::timestamptz[], $36::int2[]',
   inputNames: ', source_id, connection_id, minute, latency',
   recorded: 'returning id',
   tallied: `

@@ -64,7 +64,7 @@ export async function insertTestDelivery(db: Db, test: FinishedTest): Promise<vo
         response_headers: attempt.responseHeaders,
         response_body: attempt.responseBody,
         error_code: attempt.errorCode,
-        replica_id: null,
+        replica_id: attempt.replicaId,
       })
       .execute()
     if (hasSucceeded) return
