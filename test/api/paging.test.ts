@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { CallerLimits } from '../../api/connectors/caller-limits.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { says } from '../endpoint.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'
@@ -13,8 +14,10 @@ const LIMITS = [1, 2, 3]
 const NAMES = ['b', 'B', 'ä', 'a', 'é', 'ﬁ', '𝒳', '\u{1f600}', 'b 2', '_', '%']
 
 let relay: Relay
+/** Of the connector whose replicas are listed. */
+let connectorId: string
 beforeAll(async () => {
-  relay = await startRelay()
+  relay = await startRelay({ gatewayUrl: 'ws://gateway.test' })
   await makeResources()
   await makeDeliveries()
   await makeOperations()
@@ -29,13 +32,28 @@ async function makeResources(): Promise<void> {
     const destination = await relay.make('destinations', { name, url })
     await relay.connect(source, destination, { name })
     await relay.make('projects', { name })
+    await relay.make('connectors', { name })
   }
-  for (const table of ['source', 'destination', 'connection', 'project']) {
+  const connector = await relay.make('connectors', {})
+  connectorId = connector.id
+  for (const at of NAMES.keys()) await enrol(connector.enrollmentKey, `agent ${at}`)
+  for (const table of ['source', 'destination', 'connection', 'project', 'connector']) {
     await sql`
       update ${sql.table(table)} t set updated_at = now() + n % 4 * interval '7 microseconds'
       from (select id, row_number() over (order by id) as n from ${sql.table(table)}) as numbered
       where numbered.id = t.id`.execute(relay.db)
   }
+}
+
+async function enrol(key: string, instanceName: string): Promise<void> {
+  relay.deps.callers = new CallerLimits()
+  await relay.pool.query('delete from public_limit')
+  const response = await fetch(`${relay.apiUrl}/v1/connectors/bootstrap`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ instanceName, version: '1', startedAt: new Date().toISOString() }),
+  })
+  expect(response.status, await response.text()).toBe(200)
 }
 
 /** Makes two deliveries of each event: one waits for its retry, the other for its turn at a slow destination. */
@@ -84,18 +102,26 @@ function sortsOf(query: z.ZodObject | null): readonly string[] {
   return z.array(z.string()).parse(z.instanceof(z.ZodEnum).parse(sortBy).options)
 }
 
-test('there are lists of seven kinds', () => {
+test('there are lists of nine kinds', () => {
   expect(new Set(LISTS.map(([query]) => query.split('?')[0]))).toEqual(
-    new Set(
-      ['sources', 'destinations', 'connections', 'projects', 'events', 'deliveries', 'operations'] //
-        .map((kind) => `/v1/${kind}`),
-    ),
+    new Set([
+      '/v1/sources',
+      '/v1/destinations',
+      '/v1/connections',
+      '/v1/projects',
+      '/v1/connectors',
+      '/v1/connectors/:id/replicas',
+      '/v1/events',
+      '/v1/deliveries',
+      '/v1/operations',
+    ]),
   )
 })
 
 test.each(LISTS)(
   '%s gives each row once in both directions, whatever the length of a page',
-  async (query) => {
+  async (list) => {
+    const query = list.replace(':id', connectorId)
     const idsOf = async (dir: string): Promise<string[]> =>
       (await relay.get(`${query}&sortDir=${dir}&limit=100`)).data.map(
         (row: { id: string }) => row.id,
@@ -159,7 +185,8 @@ const VALUES = [
   '\u{1f600}',
 ]
 
-test.each(LISTS)('%s refuses a cursor that somebody wrote, or goes on behind it', async (query) => {
+test.each(LISTS)('%s refuses a cursor that somebody wrote, or goes on behind it', async (list) => {
+  const query = list.replace(':id', connectorId)
   const first = await relay.get(`${query}&limit=1`)
   const [digest, value, id] = JSON.parse(Buffer.from(first.nextCursor, 'base64url').toString())
   const written = [
