@@ -30,7 +30,8 @@ export interface HandOverDeps {
 /**
  * Leaves partitions so that their next owner can go on: what has not been sent waits in PostgreSQL, results and pacing
  * are written. Messages that still come go the same way: a server that is given one back for a consumer whose last
- * request has gone may keep it until its acknowledgement times out (seen with NATS 2.9). An attempt that lasts longer ends here, by the claim on its waiting row, which keeps the others away.
+ * request has gone may keep it until its acknowledgement times out (seen with NATS 2.9). An attempt that lasts longer
+ * ends here: the claim on its waiting row keeps the others away.
  */
 export async function handOver(deps: HandOverDeps, holds: readonly Hold[]): Promise<void> {
   const { lanes, streamConsumer, inFlight } = deps
@@ -44,7 +45,7 @@ export async function handOver(deps: HandOverDeps, holds: readonly Hold[]): Prom
   const isBusy = (): boolean => sending().length > 0 || !lanes.areEmpty(partitions)
   while (isBusy() && performance.now() < endAt) await sleep(LOOK_MS)
   const left = sending()
-  for (const work of left) work.isHandedOver = work.isWaiting
+  for (const work of left) inFlight.handOver(work)
   await deps.writePacing()
   await releaseClaims(deps.pool, holds, {
     claimedBy: deps.name,

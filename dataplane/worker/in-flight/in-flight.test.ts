@@ -19,7 +19,7 @@ test('InFlight takes a delivery that is being parked from its row again, and the
   const inFlight = new InFlight()
   const parked = sampleWork()
   expect(inFlight.take(parked)).toBe(true)
-  parked.isParking = true
+  parked.place = 'parking'
   expect(inFlight.take(sampleWork({ isWaiting: true }))).toBe(true)
   inFlight.settle(parked)
   expect(inFlight.take(sampleWork({ isWaiting: true }))).toBe(false)
@@ -44,7 +44,7 @@ test('InFlight takes a delivery that was parked after its row was queried', () =
   const parked = sampleWork()
   const asked = sampleWork({ isWaiting: true, askedAt: performance.now() })
   expect(inFlight.take(parked)).toBe(true)
-  parked.isParking = true
+  parked.place = 'parking'
   inFlight.settle(parked)
   expect(inFlight.take(asked)).toBe(true)
 })
@@ -103,4 +103,19 @@ test('an attempt is under way until its work ends, which gives back what it took
     expect(inFlight.underWay.size).toBe(0)
     expect(memory.held).toBe(0)
   }
+})
+
+test('InFlight.handOver leaves behind the attempts that have a row, and only these', () => {
+  const inFlight = new InFlight()
+  const withRow = sampleWork({ deliveryId: 'with a row', isWaiting: true })
+  const withoutRow = sampleWork({ deliveryId: 'without a row' })
+  const parked = sampleWork({ deliveryId: 'parked after it began', isWaiting: true })
+  for (const work of [withRow, withoutRow, parked]) inFlight.begin(work)
+  parked.place = 'parking'
+
+  for (const work of inFlight.underWay) inFlight.handOver(work)
+
+  expect(withRow.place).toBe('handed_over')
+  expect(withoutRow.place).toBe('sending')
+  expect(parked.place).toBe('parking')
 })

@@ -33,7 +33,8 @@ export class InFlight {
     const { deliveryId, hold } = work
     const known = this.#works.get(deliveryId)
     if (
-      known?.isParking === false &&
+      known !== undefined &&
+      known.place !== 'parking' &&
       known.hold.partition === hold.partition &&
       known.hold.epoch === hold.epoch
     ) {
@@ -55,7 +56,13 @@ export class InFlight {
 
   /** An attempt at it begins, which lasts until it ends. */
   begin(work: Work): void {
+    work.place = 'sending'
     this.#underWay.add(work)
+  }
+
+  /** The partition of a delivery that is being sent goes to another worker. A delivery without a row goes with it. */
+  handOver(work: Work): void {
+    if (work.place === 'sending' && work.isWaiting) work.place = 'handed_over'
   }
 
   /** Deliveries being sent, until their results are written. */
@@ -72,7 +79,7 @@ export class InFlight {
   /** Its outcome is in PostgreSQL: nothing else needs to remember it. */
   settle(work: Work): void {
     // A parked delivery, or one whose partition came back under another hold, may have been claimed since.
-    const isNewest = !work.isParking && this.#works.get(work.deliveryId) === work
+    const isNewest = work.place !== 'parking' && this.#works.get(work.deliveryId) === work
     if (this.#claims > 0 && isNewest) this.#remember(work.deliveryId)
     this.acknowledge(work)
     this.#end(work)

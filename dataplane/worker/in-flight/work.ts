@@ -20,16 +20,12 @@ export interface Work {
   partition: number
   /** Under which it was taken. */
   hold: Hold
-  /** Its partition was handed over during the attempt: the claim on its waiting row keeps it. */
-  isHandedOver: boolean
   attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
   /** Attempts that counted, and all attempts, made before this one. */
   attemptCount: number
   attemptNumber: number
   maxAttempts: number
-  throttledAtMs: number | null
-  /** PostgreSQL has `throttledAtMs`: it was throttled before this worker claimed it. */
-  isThrottleKept: boolean
+  throttled: Throttled | null
   firstAttemptAtMs: number | null
   /** The state it returns to if its manual attempt fails; null if the retry policy decides. */
   resumes: ClaimedDelivery['resumes']
@@ -58,12 +54,33 @@ export interface Work {
   allowance: Allowance | null
   /** The message that it came with and has not answered; null when its row replaces the message. */
   message: MessageAck | null
-  /** It is on its way to PostgreSQL, where it may be claimed again before this worker knows that it got there. */
-  isParking: boolean
+  place: Place
   /** When it entered its lane, on the monotonic clock. */
   queuedAt: number
   /** When its row was asked for, or its message came, on the same clock. */
   askedAt: number
+}
+
+/**
+ * How far a delivery has come in this worker:
+ *   lane         it is in its lane, or on its way there;
+ *   sending      its attempt has begun, or its result is being written;
+ *   handed_over  its partition went to another worker during the attempt: the claim on its waiting row keeps it here;
+ *   parking      its row is being written to wait in PostgreSQL, where it may be claimed again before this worker knows
+ *                that the row got there.
+ */
+type Place = 'lane' | 'sending' | 'handed_over' | 'parking'
+
+/** Since when pacing or a busy destination holds it back, and whether PostgreSQL has that time. */
+interface Throttled {
+  atMs: number
+  isStored: boolean
+}
+
+/** The time that PostgreSQL lacks: its own, or `otherwise` when nothing held it back before. Null writes nothing. */
+export function throttleToWrite({ throttled }: Work, otherwise: number | null): number | null {
+  if (throttled === null) return otherwise
+  return throttled.isStored ? null : throttled.atMs
 }
 
 /** Somebody asked for this attempt: it is outside the budget, and no busy destination is spared it. (decisions: Delivery) */
@@ -102,13 +119,11 @@ export function workOfMessage(
     destinationId: delivery.destinationId,
     partition: lease.hold.partition,
     hold: lease.hold,
-    isHandedOver: false,
     attemptTrigger: 'initial',
     attemptCount: 0,
     attemptNumber: 0,
     maxAttempts: delivery.maxAttempts,
-    throttledAtMs: null,
-    isThrottleKept: false,
+    throttled: null,
     firstAttemptAtMs: null,
     resumes: null,
     leaseUntilMs: lease.untilMs,
@@ -126,29 +141,28 @@ export function workOfMessage(
     room: origin.room,
     allowance: null,
     message: origin.message,
-    isParking: false,
+    place: 'lane',
     queuedAt: performance.now(),
     askedAt: performance.now(),
   }
 }
 
 export function workOfClaim(
-  claimed: ClaimedDelivery,
+  { throttledAtMs, ...claimed }: ClaimedDelivery,
   { hold, leaseUntilMs, askedAt }: Pick<Work, 'hold' | 'leaseUntilMs' | 'askedAt'>,
   room: Share,
 ): Work {
   return {
     ...claimed,
     hold,
-    isHandedOver: false,
     leaseUntilMs,
-    isThrottleKept: claimed.throttledAtMs !== null,
+    throttled: throttledAtMs === null ? null : { atMs: throttledAtMs, isStored: true },
     isWaiting: true,
     largeBodyRoom: [],
     room,
     allowance: null,
     message: null,
-    isParking: false,
+    place: 'lane',
     queuedAt: performance.now(),
     askedAt,
   }
@@ -160,8 +174,7 @@ export function parkedOf(
   partition: number,
   { status, lastError, nowMs }: Pick<Parked, 'status' | 'lastError'> & { nowMs: number },
 ): Parked {
-  work.isParking = true
-  const throttledAtMs = work.throttledAtMs ?? (status === 'throttled' ? nowMs : null)
+  work.place = 'parking'
   return {
     class: work.class,
     deliveryId: work.deliveryId,
@@ -172,7 +185,7 @@ export function parkedOf(
     hold: work.hold,
     attemptTrigger: work.attemptTrigger,
     status,
-    throttledAtMs: work.isThrottleKept ? null : throttledAtMs,
+    throttledAtMs: throttleToWrite(work, status === 'throttled' ? nowMs : null),
     lastError,
   }
 }

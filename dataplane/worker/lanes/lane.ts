@@ -310,7 +310,7 @@ export class Lane {
     const { count } = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
     const beyond = this.#queue.drop((_, place) => place >= count)
     if (beyond.length > 0) this.#park(beyond, 'throttled')
-    for (const work of this.#queue) work.throttledAtMs ??= nowMs
+    for (const work of this.#queue) work.throttled ??= { atMs: nowMs, isStored: false }
     const readMs = nextMs - READ_AHEAD_MS
     this.#alarm.set(this.#queue.bodiless > 0 && readMs > nowMs ? readMs : nextMs, nowMs)
   }

@@ -5,7 +5,13 @@ import { encodeId } from '../../../core/ids.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { InFlight } from '../in-flight/in-flight.ts'
-import { dropLargeBody, isByHand, type WholeWork, type Work } from '../in-flight/work.ts'
+import {
+  dropLargeBody,
+  isByHand,
+  throttleToWrite,
+  type WholeWork,
+  type Work,
+} from '../in-flight/work.ts'
 import type { Results } from '../record/results.ts'
 import type { Destination } from './destination.ts'
 import { makeAttempt, type AttemptDeps, type Outcome, type TypeIds } from './make-attempt.ts'
@@ -166,14 +172,12 @@ function resultOf(
     connectionId: work.connectionId,
     destinationId: work.destinationId,
     partition: work.partition,
-    hold: work.isHandedOver ? null : work.hold,
+    hold: work.place === 'handed_over' ? null : work.hold,
     status: statusAfter(plan),
     attemptCount: work.attemptCount + (isBusy || isByHand(work) ? 0 : 1),
     maxAttempts: isByHand(work) ? null : policyMaxAttempts,
     throttledReason: isHeld ? 'destination_busy' : null,
-    throttledAtMs: work.isThrottleKept
-      ? null
-      : (work.throttledAtMs ?? (isHeld ? attempt.startedAtMs : null)),
+    throttledAtMs: throttleToWrite(work, isHeld ? attempt.startedAtMs : null),
     nextAtMs: plan?.kind === 'retry' || plan?.kind === 'busy' ? plan.atMs : null,
     completedAtMs: null,
     ...resumed,
