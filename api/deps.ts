@@ -12,8 +12,8 @@ import type { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
 import type { Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
+import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
-import type { CallerLimits } from './connectors/caller-limits.ts'
 import type { SharedReads } from './shared-reads.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */

@@ -30,7 +30,7 @@ import {
 } from '../core/start-up.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
-import { CallerLimits } from './connectors/caller-limits.ts'
+import { CallerLimits } from './auth/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { SharedReads } from './shared-reads.ts'

@@ -14,7 +14,7 @@ import {
   type Tenancy,
 } from '../api/accounts/organisations.ts'
 import { buildApp } from '../api/app.ts'
-import { CallerLimits } from '../api/connectors/caller-limits.ts'
+import { CallerLimits } from '../api/auth/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
 import { LiveStreams } from '../api/events/live/live-streams.ts'
 import { SharedReads } from '../api/shared-reads.ts'

@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 
 import { inlined, type Json } from '../openapi/json.ts'
-import { Document, mediaOf, operationsOf, type Operation, type Parameter } from './document.ts'
 import { Html, html, prose } from './html.ts'
 import { member, members } from './members.ts'
+import {
+  Document,
+  mediaOf,
+  operationsOf,
+  type Operation,
+  type Parameter,
+} from './parsed-document.ts'
 import { STYLE } from './style.ts'
 
 /** Where an operation is shown, by its place among parameters. */

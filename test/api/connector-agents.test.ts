@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
-import { CallerLimits } from '../../api/connectors/caller-limits.ts'
+import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import { pruneReplicas } from '../../core/db/connectors/replicas.ts'
 import { makeSecret } from '../../core/keys/secret-text.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'

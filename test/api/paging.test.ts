@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { CallerLimits } from '../../api/connectors/caller-limits.ts'
+import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { says } from '../endpoint.ts'
 import { eventually, startRelay, type Relay } from '../relay.ts'

@@ -1,7 +1,7 @@
-import { listProjects } from '../../core/db/configuration/projects.ts'
-import { viewProject } from '../projects/shape.ts'
-import { organisationArgument, type Command, type Context } from './command.ts'
-import { everyRow } from './every-row.ts'
+import { listProjects } from '../../../core/db/configuration/projects.ts'
+import { viewProject } from '../../projects/shape.ts'
+import { organisationArgument, type Command, type Context } from '../command.ts'
+import { everyRow } from '../every-row.ts'
 
 const list: Command = {
   positionals: [],

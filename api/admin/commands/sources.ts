@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-import { setSourceRateLimit } from '../../core/db/configuration/sources.ts'
-import { refuseMissing } from '../http/failure.ts'
-import { idArgument, textArgument } from './arguments.ts'
-import type { Command } from './command.ts'
+import { setSourceRateLimit } from '../../../core/db/configuration/sources.ts'
+import { refuseMissing } from '../../http/failure.ts'
+import { idArgument, textArgument } from '../arguments.ts'
+import type { Command } from '../command.ts'
 
 const RateLimit = z.coerce.number().int().min(0).max(1_000_000)
 

@@ -1,6 +1,6 @@
-import { rotateEncryptionKey } from '../../core/actions/rotate.ts'
-import { keyringOf } from './arguments.ts'
-import type { Command } from './command.ts'
+import { rotateEncryptionKey } from '../../../core/actions/rotate.ts'
+import { keyringOf } from '../arguments.ts'
+import type { Command } from '../command.ts'
 
 const rotate: Command = {
   positionals: [],

@@ -1,5 +1,5 @@
-import { runRetention } from '../../core/retention/run-retention.ts'
-import type { Command } from './command.ts'
+import { runRetention } from '../../../core/retention/run-retention.ts'
+import type { Command } from '../command.ts'
 
 const run: Command = {
   positionals: [],

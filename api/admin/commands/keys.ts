@@ -1,17 +1,17 @@
-import { timestamp } from '../../core/clock.ts'
-import { listApiKeys, type ApiKey } from '../../core/db/configuration/api-keys.ts'
-import { encodeId } from '../../core/ids.ts'
-import { createKey, endKey, rescopeKey } from '../accounts/organisations.ts'
-import { moment } from '../deliveries/shape.ts'
-import { Moment, Name } from '../http/fields.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { createKey, endKey, rescopeKey } from '../../accounts/organisations.ts'
+import { moment } from '../../deliveries/shape.ts'
+import { Moment, Name } from '../../http/fields.ts'
 import {
   idArgument,
   permissionArguments,
   textArgument,
   UsageError,
   type Words,
-} from './arguments.ts'
-import { organisationArgument, type Command, type Run } from './command.ts'
+} from '../arguments.ts'
+import { organisationArgument, type Command, type Run } from '../command.ts'
 
 const create: Command = {
   positionals: [],

@@ -1,13 +1,16 @@
 import { z } from 'zod'
 
-import { timestamp } from '../../core/clock.ts'
-import { listOrganisations, type Organisation } from '../../core/db/configuration/organisations.ts'
-import { encodeId } from '../../core/ids.ts'
-import { EntitlementOverrides, PLAN_NAMES } from '../../core/plans/plans.ts'
-import { changePlan, createOrganisation, overridePlan } from '../accounts/organisations.ts'
-import { Name } from '../http/fields.ts'
-import { idArgument, overrideArguments, textArgument, UsageError } from './arguments.ts'
-import type { Command } from './command.ts'
+import { timestamp } from '../../../core/clock.ts'
+import {
+  listOrganisations,
+  type Organisation,
+} from '../../../core/db/configuration/organisations.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { EntitlementOverrides, PLAN_NAMES } from '../../../core/plans/plans.ts'
+import { changePlan, createOrganisation, overridePlan } from '../../accounts/organisations.ts'
+import { Name } from '../../http/fields.ts'
+import { idArgument, overrideArguments, textArgument, UsageError } from '../arguments.ts'
+import type { Command } from '../command.ts'
 
 const Plan = z.enum(PLAN_NAMES)
 

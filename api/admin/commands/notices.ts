@@ -1,11 +1,11 @@
-import { timestamp } from '../../core/clock.ts'
+import { timestamp } from '../../../core/clock.ts'
 import {
   listOperationalEvents,
   type OperationalEvent,
-} from '../../core/db/processes/operational-events.ts'
-import { encodeId } from '../../core/ids.ts'
-import { organisationArgument, type Command } from './command.ts'
-import { everyRow } from './every-row.ts'
+} from '../../../core/db/processes/operational-events.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { organisationArgument, type Command } from '../command.ts'
+import { everyRow } from '../every-row.ts'
 
 const list: Command = {
   positionals: [],

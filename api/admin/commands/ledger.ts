@@ -1,7 +1,7 @@
-import { timestamp } from '../../core/clock.ts'
-import { listLedger, type LedgerEntry } from '../../core/db/billing/ledger.ts'
-import { organisationArgument, type Command } from './command.ts'
-import { everyRow } from './every-row.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { listLedger, type LedgerEntry } from '../../../core/db/billing/ledger.ts'
+import { organisationArgument, type Command } from '../command.ts'
+import { everyRow } from '../every-row.ts'
 
 const list: Command = {
   positionals: [],
