@@ -2,17 +2,16 @@ import { once } from 'node:events'
 
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import { awaitServices } from '../core/await-services.ts'
 import { openClock } from '../core/clock.ts'
 import { ingestUrlOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
 import { ping } from '../core/db/connection/ping.ts'
 import { warmUp } from '../core/db/connection/warm-up.ts'
-import { checkDatabase } from '../core/db/usable.ts'
 import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { capConnections } from '../core/http/connection-cap.ts'
-import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
@@ -21,13 +20,7 @@ import { openOps } from '../core/ops.ts'
 import { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
 import { readKeyring } from '../core/secrets/sealed.ts'
-import {
-  configOrEnd,
-  listenOrEnd,
-  Readiness,
-  warnOfMisspelt,
-  whenUsable,
-} from '../core/start-up.ts'
+import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../core/start-up.ts'
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
 import { CallerLimits } from './auth/caller-limits.ts'
@@ -62,8 +55,7 @@ await using db = openDb(pool)
 await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
 await using searches = openDb(openPool({ ...settings, max: READS_POOL, planning: 'requests' }))
 const patience = { log, readiness, stop: stop.signal }
-await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
-const nats = await whenUsable(() => connectNats(config.NATS_URL, 'api', log), patience)
+const nats = await awaitServices(config, 'api', patience)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
 const clock = openClock(config.TEST_CLOCK_FILE)

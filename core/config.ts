@@ -4,33 +4,34 @@ import { z } from 'zod'
 
 import { CONNECTIONS_PER_SOURCE } from './limits.ts'
 import { plansFaults } from './plans/plans-file.ts'
+import { clockFile, program } from './settings/file-kinds.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
   cidrs,
   encryptionKey,
-  existingFile,
-  gatewayOrigin,
   host,
   matching,
   oneOf,
-  origin,
   plainText,
   port,
-  serverUrl,
   whole,
-  withoutSecrets,
 } from './settings/setting-kinds.ts'
+import {
+  databaseUrl,
+  gatewayOrigin,
+  natsUrl,
+  origin,
+  withoutSecrets,
+} from './settings/url-kinds.ts'
 
 /** A lease's holder is the name of the machine with the data directory and the role behind it. */
 const INSTANCE_NAME_MAX = 100
 const PATH_MAX = 4_096
 const GATEWAY_PORT_DEFAULT = 8082
 
-const natsUrl = serverUrl(['nats', 'tls'], 'none')
-
 /** Every setting of every role. A name with `_FILE` behind it names a file that holds the value. */
 const Settings = z.object({
-  DATABASE_URL: serverUrl(['postgres', 'postgresql'], 'database').optional(),
+  DATABASE_URL: databaseUrl.optional(),
   DATABASE_POOL_MAX: whole(1, 100).default(10),
   NATS_URL: natsUrl.optional(),
   /** A NATS server of its own for the spool, with `sync_interval: always` or as durable by other means. */
@@ -76,9 +77,9 @@ const Settings = z.object({
   /** The name under which a role holds leases; a restarted one takes its own back at once. */
   INSTANCE_NAME: plainText(INSTANCE_NAME_MAX).default(hostname()),
   /** A file with milliseconds to add to the clock, for tests. */
-  TEST_CLOCK_FILE: existingFile.optional(),
+  TEST_CLOCK_FILE: clockFile.optional(),
   /** A nats-server to run instead of the one that `npm start` finds. */
-  NATS_SERVER_BIN: plainText(PATH_MAX).optional(),
+  NATS_SERVER_BIN: program.optional(),
 })
 
 export type Settings = z.infer<typeof Settings>

@@ -2,11 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { readConfig, SettingsError, type Config, type OwnPort } from './config.ts'
 import type { Logger } from './log.ts'
-import { misspeltSettings } from './setting-names.ts'
 import type { Environment } from './settings/setting-files.ts'
+import { misspeltSettings } from './settings/setting-names.ts'
 
 const AGAIN_MS = 500
 const LINE_MS = 10_000
+/** A service that has not answered for so long is named; its time-out is seconds away. */
+const SLOW_MS = 1_000
 
 /** The settings of the role that this process is. Wrong ones end it with code 1 and a line for each fault. */
 export function configOrEnd(env: Environment, ownPort?: OwnPort): Config {
@@ -53,18 +55,25 @@ export class Unusable extends Error {
   }
 }
 
-/** The answer of /readyz: first the reason for waiting, later the result of the role's own check. */
+/** The answer of /readyz: first the reasons for waiting, later the result of the role's own check. */
 export class Readiness {
+  readonly #waiting = new Map<string, string>()
   #check: () => Promise<void> | void = () => {
     throw new Error('Starting')
   }
 
-  readonly check = async (): Promise<void> => await this.#check()
+  readonly check = async (): Promise<void> => {
+    if (this.#waiting.size > 0) throw new Error([...this.#waiting.values()].join('; '))
+    await this.#check()
+  }
 
-  waitsFor(reason: string): void {
-    this.#check = () => {
-      throw new Error(reason)
-    }
+  /** `part` is whom it waits for. */
+  waitsFor(part: string, reason: string): void {
+    this.#waiting.set(part, reason)
+  }
+
+  has(part: string): void {
+    this.#waiting.delete(part)
   }
 
   is(check: () => Promise<void> | void): void {
@@ -80,44 +89,70 @@ export interface Patience {
 
 /**
  * The answer of `look`, tried until it gives one: a role must not end because a service it needs restarts or is not there
- * yet. A line every ten seconds, and /readyz, say why it waits. A role that is told to stop meanwhile ends: nothing of it
- * has begun.
+ * yet. A line at once and every ten seconds, and /readyz, say why it waits. A role that is told to stop meanwhile ends:
+ * nothing of it has begun.
  */
 export async function whenUsable<T>(
+  service: string,
   look: () => Promise<T>,
   { log, readiness, stop }: Patience,
 ): Promise<T> {
-  let saidAt = Number.NEGATIVE_INFINITY
+  const line = seldom((reason) => log.warn({ service, reason }, 'Waiting for a service'))
+  let hasWaited = false
+  const say = (reason: string): void => {
+    hasWaited = true
+    readiness.waitsFor(service, reason)
+    line(reason)
+  }
   for (;;) {
+    const slow = setTimeout(say, SLOW_MS, `${service} has not answered for a second`)
     try {
       const answer = await look()
-      if (saidAt > 0) log.info('The service is available')
+      readiness.has(service)
+      if (hasWaited) log.info({ service }, 'The service is available')
       return answer
     } catch (error) {
       if (!(error instanceof Unusable)) throw error
-      readiness.waitsFor(error.message)
-      if (performance.now() - saidAt > LINE_MS) {
-        log.warn({ reason: error.message }, 'Waiting for a service')
-        saidAt = performance.now()
-      }
+      say(error.message)
+    } finally {
+      clearTimeout(slow)
     }
     await sleep(AGAIN_MS, undefined, { signal: stop }).catch(() => {})
     if (stop.aborted) process.exit(0)
   }
 }
 
+/** Says the first at once, then one every ten seconds. */
+function seldom(say: (reason: string) => void): (reason: string) => void {
+  let saidAt = Number.NEGATIVE_INFINITY
+  return (reason) => {
+    if (performance.now() - saidAt < LINE_MS) return
+    saidAt = performance.now()
+    say(reason)
+  }
+}
+
+interface ShortPatience {
+  withinMs: number
+  stop?: AbortSignal
+  /** Gets the reason for waiting, at once and every ten seconds. */
+  say?: (reason: string) => void
+}
+
 /** The same for `withinMs`, for a program that somebody waits for. Throws what is wrong: at once when that lasts. */
 export async function usableWithin<T>(
   look: () => Promise<T>,
-  { withinMs, stop }: { withinMs: number; stop?: AbortSignal },
+  { withinMs, stop, say }: ShortPatience,
 ): Promise<T> {
   const deadline = performance.now() + withinMs
+  const line = say && seldom(say)
   for (;;) {
     try {
       return await look()
     } catch (error) {
       const isOver = performance.now() > deadline
       if (!(error instanceof Unusable) || error.isLasting || isOver) throw error
+      line?.(error.message)
     }
     await sleep(AGAIN_MS, undefined, { signal: stop })
   }

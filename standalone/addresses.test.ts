@@ -48,9 +48,11 @@ test('chooseAddresses() names both ports when programs use both', async () => {
   }
 })
 
-test('chooseAddresses() says so when HOST is no address of this machine', async () => {
+test('chooseAddresses() says once that HOST is no address of this machine', async () => {
   const settings = readSettings({ HOST: '192.0.2.1', API_PORT: '0', INGEST_PORT: '0' })
-  await expect(chooseAddresses(settings, false)).rejects.toThrow('HOST "192.0.2.1" is no address')
+  await expect(chooseAddresses(settings, false)).rejects.toMatchObject({
+    faults: ['HOST "192.0.2.1" is no address of this machine'],
+  })
 })
 
 test.for([

@@ -37,7 +37,8 @@ export async function chooseAddresses(settings: Settings, afterKill: boolean): P
     portFault('GATEWAY_PORT', { port: gateway, host: HOST, patienceMs }),
   ])
   const found = faults.filter((fault) => fault !== undefined)
-  if (found.length > 0) throw new SettingsError(found)
+  // A wrong HOST is the fault of each of them.
+  if (found.length > 0) throw new SettingsError([...new Set(found)])
   return {
     api: { port: api, url: API_URL ?? urlOn(HOST, api) },
     ingest: { port: ingest, url: INGEST_URL ?? urlOn(HOST, ingest) },

@@ -7,7 +7,7 @@ import { ownDatabase } from '../core/db/connection/own-database.ts'
 import { checkDatabase } from '../core/db/usable.ts'
 import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { openLog } from '../core/log.ts'
-import { misspeltSettings } from '../core/setting-names.ts'
+import { misspeltSettings } from '../core/settings/setting-names.ts'
 import { usableWithin } from '../core/start-up.ts'
 import { chooseAddresses, urlOn, type Addresses } from './addresses.ts'
 import { makeDataDir } from './data-dir.ts'
@@ -144,9 +144,10 @@ export async function startStandalone(
 }
 
 /** The servers that others run. Throws when one cannot be used, in a line that says why. */
-async function checkServices({ settings, stop }: StandaloneOptions): Promise<void> {
+async function checkServices({ settings, print, stop }: StandaloneOptions): Promise<void> {
   const { DATABASE_URL, NATS_URL } = settings
-  const patience = { withinMs: SERVICES_MS, stop }
+  const say = (reason: string): void => print(`Waiting: ${reason}`)
+  const patience = { withinMs: SERVICES_MS, stop, say }
   if (DATABASE_URL !== undefined) {
     await usableWithin(() => checkDatabase(DATABASE_URL, false), patience)
   }
@@ -235,7 +236,8 @@ function environment(
 
 /** The files that settings name, for roles that run in another directory. */
 function absolutePaths(env: Environment): Environment {
-  const names = [...SETTING_NAMES.map((name) => `${name}_FILE`), 'PLANS_FILE', 'TEST_CLOCK_FILE']
+  const named = SETTING_NAMES.map((name) => `${name}_FILE`)
+  const names = [...named, 'PLANS_FILE', 'TEST_CLOCK_FILE', 'NATS_SERVER_BIN']
   return Object.fromEntries(
     names.flatMap((name) => {
       const path = env[name]?.trim()

@@ -56,9 +56,10 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['core/db/configuration', 'core/db/deliveries/read', 'core/settings', 'core/verify'],
     ['core/db/deliveries/act', 'core/plans'],
     ['core/actions', 'core/config.ts', 'core/db/billing', 'core/db/deliveries/work'],
-    ['core/billing', 'core/db/events/ingest', 'core/setting-names.ts'],
+    ['core/billing', 'core/db/events/ingest', 'core/settings/setting-names.ts'],
     ['core/retention', 'core/start-up.ts'],
     ['core/db', 'core/jetstream', 'core/ops.ts'],
+    ['core/await-services.ts'],
   ],
   [
     ['dataplane/ingest/accept'],

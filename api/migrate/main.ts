@@ -14,7 +14,10 @@ try {
   const log = openLog(config.LOG_LEVEL, 'migrate')
   warnOfMisspelt(process.env, log)
   const clock = openClock(config.TEST_CLOCK_FILE)
-  await usableWithin(() => checkDatabase(config.DATABASE_URL, false), { withinMs: WAIT_MS })
+  await usableWithin(() => checkDatabase(config.DATABASE_URL, false), {
+    withinMs: WAIT_MS,
+    say: (reason) => log.warn({ service: 'PostgreSQL', reason }, 'Waiting for a service'),
+  })
   // A migration may take as long as it needs: no statement timeout.
   const pool = openPool({ url: config.DATABASE_URL, max: 2, log, statementTimeoutMs: 0 })
   await using db = openDb(pool)

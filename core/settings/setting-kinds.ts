@@ -1,11 +1,9 @@
-import { accessSync } from 'node:fs'
 import { isIP } from 'node:net'
 
 import { z } from 'zod'
 
 import { cidrFault } from '../egress/address.ts'
 import { keyringFaults } from '../secrets/sealed.ts'
-import { whyUnusable } from './setting-files.ts'
 
 const PORT_MAX = 65_535
 
@@ -48,14 +46,6 @@ export function plainText(max: number) {
   })
 }
 
-export const existingFile = z.string().check(({ value, issues }) => {
-  try {
-    accessSync(value)
-  } catch (error) {
-    issues.push({ code: 'custom', message: whyUnusable(error), input: value })
-  }
-})
-
 export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, { error: `must be one of ${values.join(', ')}` })
 }
@@ -94,84 +84,7 @@ export const encryptionKey = z.string().transform((text, context) => {
   return text
 })
 
-/** The address of a server, with or without credentials, as it is given. */
-export function serverUrl(schemes: readonly string[], path: 'database' | 'none') {
-  const example = `${schemes[0]}://user:password@host${path === 'none' ? '' : '/database'}`
-  return z.string().transform((text, context) => {
-    const url = URL.parse(text)
-    if (url === null || /[\s\p{Cc}]/u.test(text) || isCutShort(url)) {
-      return refuse(
-        context,
-        `must be a URL such as ${example}; /, @, #, ? and % in a password are written as %2F, %40, %23, %3F and %25`,
-      )
-    }
-    if (!schemes.includes(url.protocol.slice(0, -1))) {
-      return refuse(
-        context,
-        `must begin with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
-      )
-    }
-    if (!canDecode(url.username) || !canDecode(url.password)) {
-      return refuse(context, 'has a % in its user or password that is no escape: write it as %25')
-    }
-    if (path === 'none') {
-      if (url.hostname === '') return refuse(context, `must name a host: ${example}`)
-      if (!/^\/?$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
-        return refuse(context, 'must end after the host and the port')
-      }
-    }
-    return text
-  })
-}
-
-/** `https://relay.example.com`: what comes before the path, in the form that URLs are compared in. */
-export const origin = originOf(/^https?:$/, 'https://relay.example.com')
-
-/** The same of the gateway, as agents dial it: `wss://gateway.example.com`. */
-export const gatewayOrigin = originOf(/^(?:https?|wss?):$/, 'wss://gateway.example.com').transform(
-  (text) => text.replace(/^http/, 'ws'),
-)
-
-function originOf(schemes: RegExp, example: string) {
-  return z.string().transform((text, context) => {
-    const url = URL.parse(text)
-    if (url === null || !schemes.test(url.protocol)) {
-      return refuse(context, `must be an origin such as ${example}`)
-    }
-    if (url.username !== '' || url.password !== '') {
-      return refuse(context, 'must hold no user and no password')
-    }
-    const plain = `${url.protocol}//${url.host}`
-    if (!/^\/*$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
-      return refuse(context, `must end after the host and the port: ${plain}`)
-    }
-    return plain
-  })
-}
-
-/** A URL without what may be secret in it: password, query. Undefined when it cannot be told what is. */
-export function withoutSecrets(text: string): string | undefined {
-  const url = URL.parse(text)
-  if (url === null || url.host === '' || isCutShort(url)) return undefined
-  const credentials = url.username === '' && url.password === '' ? '' : '***@'
-  return `${url.protocol}//${credentials}${url.host}${url.pathname}`
-}
-
-/** Whether a /, ? or # in the password ended the host: the rest of the password stands behind it. */
-function isCutShort({ pathname, search, hash }: URL): boolean {
-  return hash !== '' || `${pathname}${search}`.includes('@')
-}
-
-function canDecode(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function refuse(context: z.core.$RefinementCtx, message: string): never {
+export function refuse(context: z.core.$RefinementCtx, message: string): never {
   context.issues.push({ code: 'custom', message, input: context.value })
   return z.NEVER
 }

@@ -2,26 +2,19 @@ import { once } from 'node:events'
 
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { gatewayPortOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
-import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { clientAddress } from '../../core/http/client-address.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
-import { connectNats } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
 import { isConnected } from '../../core/nats.ts'
 import { openOps } from '../../core/ops.ts'
-import {
-  configOrEnd,
-  listenOrEnd,
-  Readiness,
-  warnOfMisspelt,
-  whenUsable,
-} from '../../core/start-up.ts'
+import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../../core/start-up.ts'
 import { startGateway } from './gateway.ts'
 import { CONNECTION_REFUSAL } from './server.ts'
 
@@ -45,9 +38,7 @@ const pool = openPool({
 })
 await using db = openDb(pool)
 const patience = { log, readiness, stop: stop.signal }
-await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
-const connect = () => connectNats(config.NATS_URL, 'gateway', log)
-await using nats = await whenUsable(connect, patience)
+await using nats = await awaitServices(config, 'gateway', patience)
 const trusted = compileCidrs(config.TRUSTED_PROXIES)
 await using gateway = await startGateway({
   db,
@@ -76,5 +67,5 @@ readiness.is(async () => {
 log.info({ address: server.address(), opsPort }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 log.info('Stopping')
-readiness.waitsFor('The gateway is going away')
+readiness.waitsFor('gateway', 'The gateway is going away')
 await gateway.drain()

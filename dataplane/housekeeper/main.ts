@@ -2,12 +2,12 @@ import { once } from 'node:events'
 
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
-import { checkDatabase } from '../../core/db/usable.ts'
-import { connectNats, deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
+import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
 import { openOps } from '../../core/ops.ts'
@@ -38,10 +38,8 @@ const pool = openPool({
 })
 await using db = openDb(pool)
 const patience = { log, readiness, stop: stop.signal }
-await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
-const connect = () => connectNats(config.NATS_URL, 'housekeeper', log)
-await using nats = await whenUsable(connect, patience)
-const manager = await whenUsable(() => deliveryStreamOf(nats), patience)
+await using nats = await awaitServices(config, 'housekeeper', patience)
+const manager = await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
 await using _housekeeper = startHousekeeper({
   pool,
   db,

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { ingestUrlOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
-import { checkDatabase } from '../../core/db/usable.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
-import { connectNats, deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
+import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
@@ -51,10 +51,8 @@ const pool = openPool({
 })
 await using db = openDb(pool)
 const patience = { log, readiness, stop: stop.signal }
-await whenUsable(() => checkDatabase(config.DATABASE_URL), patience)
-const connect = () => connectNats(config.NATS_URL, 'ingest', log)
-await using nats = await whenUsable(connect, patience)
-await whenUsable(() => deliveryStreamOf(nats), patience)
+await using nats = await awaitServices(config, 'ingest', patience)
+await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
 await using ingest = await openIngest({
   pool,

@@ -1,5 +1,5 @@
-import { SETTING_NAMES } from './config.ts'
-import type { Environment } from './settings/setting-files.ts'
+import { SETTING_NAMES } from '../config.ts'
+import type { Environment } from './setting-files.ts'
 
 /** Set for a Service of that name by Kubernetes, in every pod beside it. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)\w*)?)$/

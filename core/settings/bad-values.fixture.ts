@@ -1,0 +1,126 @@
+/**
+ * Bad values of every setting, the first of which stands for its kind, each with words of its fault. A setting without any
+ * fails a test.
+ */
+export const BAD_VALUES: Readonly<
+  Record<string, readonly (readonly [value: string, fault: string])[]>
+> = {
+  API_PORT: [
+    ['70000', 'must be a port from 0 to 65535'],
+    ['-1', 'must be a port'],
+    ['80a', 'must be a port'],
+    ['8080.5', 'must be a port'],
+    ['tcp://10.0.0.1:80', 'Kubernetes sets it for a Service'],
+  ],
+  INGEST_PORT: [
+    ['0x50', 'must be a port'],
+    ['1e3', 'must be a port'],
+  ],
+  DATABASE_POOL_MAX: [
+    ['10 MB', 'a whole number from 1 to 100'],
+    ['0', 'a whole number from 1 to 100'],
+  ],
+  SPOOL_MAX_MB: [['1GB', 'a whole number from 1 to']],
+  SPOOL_REPLICAS: [['2', 'a whole number from 3 to 5']],
+  API_REQUESTS_PER_MINUTE: [['many', 'a whole number']],
+  HOST: [
+    ['everywhere', 'must be an IP address'],
+    ['127.0.0.1:80', 'must be an IP address'],
+  ],
+  TRUSTED_PROXIES: [
+    ['10.0.0.1/8', '"10.0.0.1/8" has digits behind its first 8 bits: write 10.0.0.0/8'],
+    ['10.0.0.0/33', '"10.0.0.0/33" must be an IP address or a range'],
+    ['10.0.0.0/', 'must be an IP address or a range'],
+    ['10.0.0/8', 'must be an IP address or a range'],
+    ['proxy.example.com', '"proxy.example.com" must be an IP address'],
+    ['0.0.0.0/0', 'believes every sender'],
+    ['::/0', 'believes every sender'],
+    ['fd00::1/8', 'write fd00::/8'],
+    ['fd00::/129', 'a range such as fd00::/8'],
+    ['fe80::1%eth0', 'must be an IP address'],
+  ],
+  DELIVERY_ALLOW_CIDRS: [
+    ['10.0.0.0/8 192.168.0.0/16', '"10.0.0.0/8 192.168.0.0/16" must be'],
+    ['192.168.1.7/24', 'write 192.168.1.0/24'],
+  ],
+  DATABASE_URL: [
+    ['mysql://host/db', 'must begin with postgres://'],
+    ['host/db', 'must be a URL such as postgres://'],
+    ['postgres://u:%zz@host/db', 'has a % in its user or password'],
+    ['postgres://u@host/%zz', 'has a % in the name of its database'],
+    ['postgres://u@%zz/db', 'has a % in its host'],
+    ['postgres://:hunter2@host/db', 'has a password and no user'],
+    ['postgres://host:0/db', 'must name a port from 1'],
+    ['postgres://host/db?sslmode=verify-ful', 'has an unknown sslmode: it must be one of disable,'],
+    ['postgres://host/db?port=abc', 'has a port in its query that is none'],
+    ['postgres://host/db?port=70000', 'has a port in its query that is none'],
+    [
+      'postgres://host/db?sslrootcert=/none',
+      'names the sslrootcert "/none": there is no such file',
+    ],
+    ['postgres://host/db?sslkey=/', 'names the sslkey "/": is a directory'],
+    ['postgres://host/db?sslmode=verify-ca&uselibpqcompat=true', 'needs an sslrootcert'],
+  ],
+  NATS_URL: [
+    ['localhost:4222', 'must begin with nats:// or tls://'],
+    ['nats://a:4222,nats://b:4222', 'must be a URL'],
+    ['nats://host:4222/path', 'must end after the host and the port'],
+    ['nats://:hunter2@host', 'has a password and no user'],
+    ['nats:///', 'must name a host'],
+    ['nats://host:0', 'must name a port from 1'],
+    ['nats://%zz', 'has a % in its host'],
+  ],
+  SPOOL_NATS_URL: [['http://host', 'must begin with nats:// or tls://']],
+  API_URL: [
+    ['relay.example.com', 'must be an origin such as https://relay.example.com'],
+    ['ftp://relay.example.com', 'must be an origin'],
+  ],
+  INGEST_URL: [
+    [
+      'https://relay.example.com/hooks/',
+      'must end after the host and the port: https://relay.example.com',
+    ],
+    ['https://relay.example.com?x=1', 'must end after the host'],
+  ],
+  LOG_LEVEL: [['warning', 'must be one of trace, debug, info, warn']],
+  DEFAULT_PLAN: [['gold', 'must be one of hobby, launch, scale, enterprise']],
+  KEY_PREFIX: [['My-Key', 'must be 2 to 16 lower-case letters and digits']],
+  INSTANCE_NAME: [
+    ['a\nb', 'must have no control characters'],
+    ['x'.repeat(101), 'must have 100 characters at most'],
+  ],
+  PLANS_FILE: [
+    ['/nonexistent/plans.json', 'there is no such file'],
+    ['/', 'is a directory'],
+    ['/', 'is a directory'],
+  ],
+  TEST_CLOCK_FILE: [
+    ['/nonexistent/clock', 'there is no such file'],
+    ['/', 'is a directory'],
+    ['/etc/passwd', 'is larger than 64 bytes'],
+    ['/dev/null', 'is no regular file'],
+  ],
+  GATEWAY_URL: [
+    ['tcp://gateway.example.com', 'must be an origin such as wss://gateway.example.com'],
+    [
+      'wss://gateway.example.com/v1',
+      'must end after the host and the port: wss://gateway.example.com',
+    ],
+    ['gateway.example.com:8082', 'must be an origin'],
+  ],
+  GATEWAY_PORT: [['65536', 'must be a port']],
+  OPS_PORT: [['metrics', 'must be a port']],
+  CONNECTIONS_PER_ADDRESS: [['0', 'a whole number from 1 to 1000000']],
+  CONNECTIONS_PER_SOURCE: [['-1', 'a whole number from 1 to 1000000']],
+  POSTERN_ENCRYPTION_KEY: [['hunter2', 'the key must be base64 of 32 bytes, and is 5 bytes']],
+  DATA_DIR: [
+    ['a\tb', 'must have no control characters'],
+    ['x'.repeat(4_097), 'must have 4096 characters at most'],
+  ],
+  NATS_SERVER_BIN: [
+    ['/nonexistent/nats-server', 'there is no such file'],
+    ['/', 'is a directory'],
+    ['/etc/passwd', 'is no program: it may not be executed'],
+    ['nats-server', 'must be a path'],
+  ],
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+
+import { fileFault } from './file-kinds.ts'
+import { refuse } from './setting-kinds.ts'
+
+const DATABASE_EXAMPLE = 'postgres://user:password@host/database'
+const NATS_EXAMPLE = 'nats://user:password@host:4222'
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+const PORT_MAX = 65_535
+
+/** The address of a PostgreSQL, as it is given. Files that it names (sslrootcert) must be there. */
+export const databaseUrl = z.string().transform((text, context) => {
+  const url = URL.parse(text)
+  const fault =
+    serverUrlFault(url, text, { schemes: ['postgres', 'postgresql'], example: DATABASE_EXAMPLE }) ??
+    (url === null ? undefined : databaseFault(url))
+  return fault === undefined ? text : refuse(context, fault)
+})
+
+/** The address of a NATS server, with or without credentials, as it is given. */
+export const natsUrl = z.string().transform((text, context) => {
+  const url = URL.parse(text)
+  const fault =
+    serverUrlFault(url, text, { schemes: ['nats', 'tls'], example: NATS_EXAMPLE }) ??
+    (url === null ? undefined : natsFault(url))
+  return fault === undefined ? text : refuse(context, fault)
+})
+
+function serverUrlFault(
+  url: URL | null,
+  text: string,
+  { schemes, example }: { schemes: readonly string[]; example: string },
+): string | undefined {
+  if (url === null || /[\s\p{Cc}]/u.test(text) || isCutShort(url)) {
+    return `must be a URL such as ${example}; /, @, #, ? and % in a password are written as %2F, %40, %23, %3F and %25`
+  }
+  if (!schemes.includes(url.protocol.slice(0, -1))) {
+    return `must begin with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`
+  }
+  if (!canDecode(url.username) || !canDecode(url.password)) {
+    return 'has a % in its user or password that is no escape: write it as %25'
+  }
+  if (!canDecode(url.host)) return 'has a % in its host that is no escape'
+  if (url.username === '' && url.password !== '') return `has a password and no user: ${example}`
+  return url.port === '0' ? 'must name a port from 1 to 65535, or none' : undefined
+}
+
+function natsFault(url: URL): string | undefined {
+  if (url.hostname === '') return `must name a host: ${NATS_EXAMPLE}`
+  if (/^\/?$/.test(url.pathname) && url.search === '' && url.hash === '') return undefined
+  return 'must end after the host and the port'
+}
+
+/** pg ignores a wrong member, or waits for ever. */
+function databaseFault(url: URL): string | undefined {
+  if (!canDecode(url.pathname)) {
+    return 'has a % in the name of its database that is no escape: write it as %25'
+  }
+  const { sslmode, port, ...rest } = Object.fromEntries(url.searchParams)
+  if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) {
+    return `has an unknown sslmode: it must be one of ${SSL_MODES.join(', ')}`
+  }
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && isPort(Number(port)))) {
+    return `has a port in its query that is none: it must be from 1 to ${PORT_MAX}`
+  }
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const path = rest[name]
+    const fault = path === undefined || path === '' ? undefined : fileFault(path)
+    if (fault !== undefined) return `names the ${name} ${JSON.stringify(path)}: ${fault}`
+  }
+  // Without one pg throws, and libpq would trust nobody.
+  const isUnverifiable =
+    sslmode === 'verify-ca' && rest['uselibpqcompat'] === 'true' && !rest['sslrootcert']
+  return isUnverifiable ? 'needs an sslrootcert for sslmode=verify-ca' : undefined
+}
+
+function isPort(number: number): boolean {
+  return number >= 1 && number <= PORT_MAX
+}
+
+/** `https://relay.example.com`: what comes before the path, in the form that URLs are compared in. */
+export const origin = originOf(/^https?:$/, 'https://relay.example.com')
+
+/** The same of the gateway, as agents dial it: `wss://gateway.example.com`. */
+export const gatewayOrigin = originOf(/^(?:https?|wss?):$/, 'wss://gateway.example.com').transform(
+  (text) => text.replace(/^http/, 'ws'),
+)
+
+function originOf(schemes: RegExp, example: string) {
+  return z.string().transform((text, context) => {
+    const url = URL.parse(text)
+    if (url === null || !schemes.test(url.protocol)) {
+      return refuse(context, `must be an origin such as ${example}`)
+    }
+    if (url.username !== '' || url.password !== '') {
+      return refuse(context, 'must hold no user and no password')
+    }
+    const plain = `${url.protocol}//${url.host}`
+    if (!/^\/*$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
+      return refuse(context, `must end after the host and the port: ${plain}`)
+    }
+    return plain
+  })
+}
+
+/** A URL without what may be secret in it: password, query. Undefined when it cannot be told what is. */
+export function withoutSecrets(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || url.host === '' || isCutShort(url)) return undefined
+  const credentials = url.username === '' && url.password === '' ? '' : '***@'
+  return `${url.protocol}//${credentials}${url.host}${url.pathname}`
+}
+
+/** Whether a /, ? or # in the password ended the host: the rest of the password stands behind it. */
+function isCutShort({ pathname, search, hash }: URL): boolean {
+  return hash !== '' || `${pathname}${search}`.includes('@')
+}
+
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
