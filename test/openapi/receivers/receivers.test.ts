@@ -167,7 +167,7 @@ interface Case {
   body: Buffer
 }
 
-/** What a receiver must say of each. */
+/** Deliveries, and the answer of a receiver that is right. */
 function cases(): [expected: boolean, of: Case][] {
   const [secret, other] = [newSigningSecret(), newSigningSecret()]
   const id = 'dlv_01h455vb4pex5vsknk084sn02q'
