@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect, test, vi } from 'vitest'
+
+import { openRuntimeMetrics } from '../metrics.ts'
+import { Controller } from './controller.ts'
+import { WorkQueue } from './work-queue.ts'
+
+const log = pino({ level: 'silent' })
+
+test('a key waits once, however often it is added', async () => {
+  const queue = new WorkQueue()
+  for (let count = 0; count < 5; count++) queue.add('a')
+  expect(queue.depth).toBe(1)
+  expect(await queue.take()).toBe('a')
+  expect(queue.depth).toBe(0)
+})
+
+test('a key that is added while it is in hand comes again afterwards, not beside', async () => {
+  const queue = new WorkQueue()
+  queue.add('a')
+  await queue.take()
+  queue.add('a')
+  queue.add('a')
+  expect(queue.depth).toBe(0)
+  queue.done('a')
+  expect(queue.depth).toBe(1)
+})
+
+test('fresh keys go before those that are looked at again, and a key may become fresh', async () => {
+  const queue = new WorkQueue()
+  for (const key of ['a', 'b', 'c']) queue.add(key, 'later')
+  queue.add('new')
+  queue.add('c')
+  expect([await queue.take(), await queue.take(), await queue.take()]).toEqual(['new', 'c', 'a'])
+})
+
+test('the earlier time counts, if there are two', async () => {
+  const queue = new WorkQueue()
+  queue.addAfter('a', 60_000)
+  queue.addAfter('a', 10)
+  expect(await queue.take()).toBe('a')
+  queue.close()
+})
+
+test('failures in a row wait longer, until one succeeds', () => {
+  const queue = new WorkQueue()
+  const waits = Array.from({ length: 8 }, () => queue.addFailed('a'))
+  expect(waits.at(-1)).toBeGreaterThan(6_000)
+  queue.forget('a')
+  expect(queue.addFailed('a')).toBeLessThan(400)
+  expect(queue.addFailed('b', 5_000)).toBeGreaterThanOrEqual(5_000)
+  queue.close()
+})
+
+test('a closed queue lets its takers go', async () => {
+  const queue = new WorkQueue()
+  const taken = queue.take()
+  queue.close()
+  expect(await taken).toBeUndefined()
+})
+
+test('a controller has a key in one hand at a time, and tries again what failed', async () => {
+  let inHand = 0
+  let most = 0
+  const seen: string[] = []
+  const metrics = openRuntimeMetrics(new Registry())
+  const controller = new Controller({
+    name: 'test',
+    workers: 4,
+    log,
+    metrics,
+    async reconcile(key) {
+      inHand++
+      most = Math.max(most, inHand)
+      seen.push(key)
+      await sleep(20)
+      inHand--
+      if (seen.length === 1) throw new Error('thrown by a test')
+      return {}
+    },
+  })
+  const stop = new AbortController()
+  const running = controller.run(stop.signal)
+  controller.queue.add('a')
+  await sleep(5)
+  controller.queue.add('a')
+  await vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(2), { timeout: 5_000 })
+  stop.abort()
+  await running
+  expect(most).toBe(1)
+})
