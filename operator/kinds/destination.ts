@@ -1,0 +1,147 @@
+import { z } from 'zod'
+
+import { applied } from './applied.ts'
+import {
+  conditions,
+  declared,
+  displayName,
+  fixed,
+  LAST_COLUMNS,
+  metadata,
+  objectName,
+  observedGeneration,
+  openObject,
+  ownKind,
+  READY_COLUMN,
+  rules,
+  SecretKeyRef,
+} from './parts.ts'
+
+const Auth = z
+  .object({
+    type: z
+      .enum(['none', 'basic', 'bearer', 'oauth2ClientCredentials'])
+      .describe('The kind of authentication.'),
+    username: z.string().max(256).optional().describe('With `basic`: the user name.'),
+    passwordSecretRef: SecretKeyRef.optional().describe('With `basic`: the password.'),
+    tokenSecretRef: SecretKeyRef.optional().describe('With `bearer`: the token.'),
+    tokenUrl: z
+      .string()
+      .max(2_048)
+      .optional()
+      .describe('With `oauth2ClientCredentials`: where tokens are fetched.'),
+    clientId: z.string().max(256).optional().describe('The id of the client.'),
+    clientSecretRef: SecretKeyRef.optional().describe('The secret of the client.'),
+    scope: z.string().max(1_024).optional().describe('The scope to ask for.'),
+  })
+  .describe('How Postern proves itself to the destination.')
+
+export const DestinationSpec = z
+  .object({
+    ...declared,
+    displayName: displayName
+      .optional()
+      .describe('The name in the relay, unique in the project; that of the object by default.'),
+    url: z
+      .string()
+      .min(1)
+      .max(2_048)
+      .regex(/^https?:\/\//)
+      .describe('Where deliveries go.'),
+    mode: z
+      .enum(['public', 'private'])
+      .default('public')
+      .describe('A private destination is reached through a connector.'),
+    connectorRef: z
+      .object({ name: objectName.describe('The name of a Connector in the same namespace.') })
+      .optional()
+      .describe('The connector of a private destination.'),
+    connectorId: z.string().max(40).optional().describe('The same by its id in the relay.'),
+    enabled: z.boolean().default(true).describe('Deliveries to a disabled destination wait.'),
+    method: z.enum(['POST', 'PUT', 'PATCH']).optional().describe('The method of deliveries.'),
+    headers: z
+      .record(z.string().max(100), z.string().max(4_096))
+      .meta({ maxProperties: 50 })
+      .optional()
+      .describe('Headers that deliveries carry.'),
+    headersFrom: z
+      .array(
+        z
+          .object({
+            name: z.string().min(1).max(100).describe('The name of the header.'),
+            secretRef: SecretKeyRef.describe('Its value.'),
+          })
+          .describe('A header whose value is secret.'),
+      )
+      .max(50)
+      .optional()
+      .describe('Headers whose values are in Secrets.'),
+    auth: Auth.optional(),
+    timeoutMs: z.int().min(1).optional().describe('How long an attempt waits, in milliseconds.'),
+    rateLimit: z.int().min(1).optional().describe('Deliveries per period.'),
+    rateLimitPeriod: z
+      .enum(['second', 'minute', 'hour', 'day'])
+      .optional()
+      .describe('The period of `rateLimit`.'),
+    maxConcurrency: z.int().min(1).optional().describe('Attempts at once.'),
+    retryPolicy: openObject('When a failed attempt is tried again, as the API has it.').optional(),
+    metadata,
+  })
+  .meta({
+    description: 'An endpoint that webhooks are delivered to.',
+    ...rules(
+      ...fixed('projectId'),
+      {
+        rule: "self.mode == 'private' ? has(self.connectorRef) != has(self.connectorId) : !has(self.connectorRef) && !has(self.connectorId)",
+        message:
+          'a private destination has either connectorRef or connectorId, a public one neither',
+      },
+      {
+        rule: '!has(self.auth) || (has(self.auth.username) && has(self.auth.passwordSecretRef)) == (self.auth.type == "basic")',
+        message: 'auth of the type basic has username and passwordSecretRef',
+        fieldPath: '.auth',
+      },
+      {
+        rule: '!has(self.auth) || has(self.auth.tokenSecretRef) == (self.auth.type == "bearer")',
+        message: 'auth of the type bearer has tokenSecretRef',
+        fieldPath: '.auth',
+      },
+      {
+        rule: '!has(self.auth) || (has(self.auth.tokenUrl) && has(self.auth.clientId) && has(self.auth.clientSecretRef)) == (self.auth.type == "oauth2ClientCredentials")',
+        message:
+          'auth of the type oauth2ClientCredentials has tokenUrl, clientId and clientSecretRef',
+        fieldPath: '.auth',
+      },
+    ),
+  })
+
+export type DestinationSpec = z.infer<typeof DestinationSpec>
+
+const DestinationStatus = z
+  .object({
+    observedGeneration,
+    destinationId: z
+      .string()
+      .max(40)
+      .optional()
+      .describe('The id of the destination in the relay.'),
+    applied,
+    conditions,
+  })
+  .describe('The destination as the operator last saw it.')
+
+export const DESTINATION = ownKind({
+  kind: 'Destination',
+  plural: 'destinations',
+  shortNames: ['pdst'],
+  description: 'An endpoint of the relay.',
+  spec: DestinationSpec,
+  status: DestinationStatus,
+  columns: [
+    READY_COLUMN,
+    { name: 'URL', type: 'string', jsonPath: '.spec.url' },
+    { name: 'Destination-Id', type: 'string', jsonPath: '.status.destinationId' },
+    ...LAST_COLUMNS,
+  ],
+  selectable: ['.spec.relayRef.name', '.spec.connectorRef.name'],
+})
