@@ -14,7 +14,7 @@ const LIMITS = [1, 2, 3]
 const NAMES = ['b', 'B', 'ä', 'a', 'é', 'ﬁ', '𝒳', '\u{1f600}', 'b 2', '_', '%']
 
 let relay: Relay
-/** Of the connector whose replicas are listed. */
+/** The connector whose replicas are listed. */
 let connectorId: string
 beforeAll(async () => {
   relay = await startRelay({ gatewayUrl: 'ws://gateway.test' })

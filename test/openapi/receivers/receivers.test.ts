@@ -22,7 +22,7 @@ function codeOf(language: string): string {
 }
 
 interface Language {
-  /** Of its block on the page. */
+  /** The language of its block on the page. */
   name: string
   /** Prints its version, where it is on the machine. */
   asks: [string, ...string[]]
