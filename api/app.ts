@@ -15,6 +15,7 @@ import { hostFault, TOO_MANY_CONNECTIONS, type EdgeFault } from '../core/http/fa
 import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-close.ts'
 import { originForm } from '../core/http/target.ts'
 import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
+import { mountAccounts } from './accounts/mount-accounts.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
 import { checkRoutes } from './http/check-routes.ts'
@@ -88,6 +89,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
   app.addHook('preClose', async () => deps.eventStreams.close())
   for (const each of routes) mount(app, deps, each)
+  mountAccounts(app, deps)
   return app
 }
 

@@ -9,7 +9,7 @@ import type { Egress } from '../core/egress/egress.ts'
 import type { Logger } from '../core/log.ts'
 import type { NatsConnection } from '../core/nats.ts'
 import type { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
-import type { Plans } from '../core/plans/plans.ts'
+import type { PlanName, Plans } from '../core/plans/plans.ts'
 import type { Keyring } from '../core/secrets/sealed.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
@@ -48,6 +48,19 @@ export interface Deps {
   /** Where agents dial; undefined: the deployment has no private delivery. */
   gatewayUrl: string | undefined
   callers: CallerLimits
+  accounts: AccountSettings
+}
+
+/** How people come to the dashboard. */
+interface AccountSettings {
+  /** Origin under which browsers find the API; undefined: as each request names it. */
+  apiUrl: string | undefined
+  /** The plan of an organisation that is made for somebody who comes. */
+  defaultPlan: PlanName
+  /** For each address. */
+  signInsPerMinute: number
+  /** Requests to `/auth` other than these, for each address. */
+  requestsPerMinute: number
 }
 
 /** The event streams of one process. */

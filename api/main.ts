@@ -82,6 +82,12 @@ await using app = buildApp({
   trustedProxies: config.TRUSTED_PROXIES,
   gatewayUrl: config.GATEWAY_URL,
   callers: new CallerLimits(),
+  accounts: {
+    apiUrl: config.API_URL,
+    defaultPlan: config.DEFAULT_PLAN,
+    signInsPerMinute: config.SIGN_INS_PER_MINUTE,
+    requestsPerMinute: config.AUTH_CALLS_PER_MINUTE,
+  },
 })
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),

@@ -72,6 +72,9 @@ const Settings = z.object({
     'must be 2 to 16 lower-case letters and digits, a letter first',
   ).default('pst'),
   API_REQUESTS_PER_MINUTE: whole(1, 1_000_000).default(600),
+  /** Requests of an address to `/auth`: attempts to sign in, and all other requests. */
+  SIGN_INS_PER_MINUTE: whole(1, 1_000_000).default(10),
+  AUTH_CALLS_PER_MINUTE: whole(1, 1_000_000).default(60),
   CONNECTIONS_PER_SOURCE: whole(1, 1_000_000).default(CONNECTIONS_PER_SOURCE),
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The name under which a role holds leases; a restarted one takes its own back at once. */

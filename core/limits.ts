@@ -270,3 +270,29 @@ export const ALLOWED_HOST_LENGTH_MAX = 300
 /** How long a revoked token is answered with its reason (decisions), and a silent replica kept (ours). */
 export const REVOKED_TOKEN_DAYS = 30
 export const SILENT_REPLICA_DAYS = 7
+
+/** Days that a session lasts after its last request, and in all. (decisions: Accounts, dashboard, agents; ours) */
+export const SESSION_DAYS = 7
+export const SESSION_DAYS_MAX = 30
+
+/** Sessions of one person; past it the oldest ends. Ours. */
+export const SESSIONS_PER_PERSON = 50
+
+/** Minutes after which a person is asked for the password again before a secret is shown or made. Ours. */
+export const PASSWORD_FRESH_MINUTES = 15
+
+/** Characters of a password. Ours. */
+export const PASSWORD_LENGTH_MIN = 8
+export const PASSWORD_LENGTH_MAX = 256
+
+/** Passwords that a process hashes at once, 19 MiB each, and those that may wait for it. Ours. */
+export const PASSWORD_HASHES_AT_ONCE = 2
+export const PASSWORD_HASHES_WAITING_MAX = 100
+
+/** Attempts to sign in to one account from all addresses: so many at once, then one in so many seconds. Ours. */
+export const SIGN_INS_PER_ACCOUNT = 20
+export const SIGN_IN_SECONDS_PER_ACCOUNT = 45
+
+/** Days that an invitation can be accepted; hours that a link for the first owner or a new password is good. */
+export const INVITATION_DAYS = 7
+export const ACCOUNT_LINK_HOURS = 24

@@ -25,11 +25,12 @@ Postern runs
   Management API  ${standalone.apiUrl}
   Ingest          ${standalone.ingestUrl}
   Gateway         ${standalone.gatewayUrl}
+  Dashboard       ${standalone.dashboardUrl}
   Project         ${standalone.projectId}
   API key         ${standalone.apiKey}
 
 Try: curl -H 'authorization: Bearer ${standalone.apiKey}' ${standalone.apiUrl}/v1/sources
-${placesOf(settings)}
+${setupOf(standalone.setupUrl)}${placesOf(settings)}
 Ctrl-C stops everything it started; the next start goes on where this one ended`)
   if (!stop.signal.aborted) await once(stop.signal, 'abort')
   console.log('Stopping')
@@ -38,6 +39,11 @@ Ctrl-C stops everything it started; the next start goes on where this one ended`
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
   }
+}
+
+/** Until there is an owner, whoever has the link becomes it. */
+function setupOf(setupUrl: string | null): string {
+  return setupUrl === null ? '' : `Make the first account of the dashboard: ${setupUrl}\n`
 }
 
 /** As root PostgreSQL may be unable to enter the data directory: then its data is elsewhere. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
+import { openClock } from '../core/clock.ts'
 import { SETTING_NAMES, type Settings } from '../core/config.ts'
 import { ownDatabase } from '../core/db/connection/own-database.ts'
 import { checkDatabase } from '../core/db/usable.ts'
@@ -23,6 +24,7 @@ import type { Print } from './os-process.ts'
 import { startPostgres } from './postgres.ts'
 import { runProgram } from './program.ts'
 import { startRole, type Role } from './role.ts'
+import { openSetup } from './setup-link.ts'
 
 /** Deliveries of one machine go to programs beside it; a cluster allows no private address unless told. */
 const STANDALONE_ALLOW_CIDRS = '127.0.0.0/8,::1/128'
@@ -62,9 +64,9 @@ export interface Standalone {
   apiUrl: string
   ingestUrl: string
   gatewayUrl: string
-  /** Null: these do not exist yet. */
-  dashboardUrl: null
-  setupUrl: null
+  dashboardUrl: string
+  /** Where the first owner makes their account; null once there is one. */
+  setupUrl: string | null
   metricsUrls: MetricsUrls
   organisationId: string
   projectId: string
@@ -118,7 +120,7 @@ export async function startStandalone(
     apiUrl: addresses.api.url,
     ingestUrl: addresses.ingest.url,
     gatewayUrl: addresses.gateway.url,
-    dashboardUrl: null,
+    dashboardUrl: addresses.api.url,
     setupUrl: null,
     metricsUrls,
     organisationId,
@@ -134,6 +136,11 @@ export async function startStandalone(
     if (isReady) writeJsonFile(file, standalone)
   }
   await startRoles(stack, { dataDir, env, options, onPort })
+  const clock = openClock(settings.TEST_CLOCK_FILE)
+  standalone.setupUrl = await openSetup(stack, { databaseUrl, clock, addresses }, () => {
+    standalone.setupUrl = null
+    if (isReady) writeJsonFile(file, standalone)
+  })
   writeJsonFile(file, standalone)
   isReady = true
   stack.defer(() => {

@@ -88,6 +88,9 @@ export interface WorldOptions {
   /** Where agents would dial; without it there is no private delivery. */
   gatewayUrl?: string
   trustedProxies?: readonly string[]
+  /** Requests of an address to `/auth`, as the settings have them unless told. */
+  signInsPerMinute?: number
+  authRequestsPerMinute?: number
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
 }
@@ -134,6 +137,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     trustedProxies: options.trustedProxies ?? [],
     gatewayUrl: options.gatewayUrl,
     callers: new CallerLimits(),
+    accounts: {
+      apiUrl: undefined,
+      defaultPlan: 'enterprise',
+      signInsPerMinute: options.signInsPerMinute ?? 10,
+      requestsPerMinute: options.authRequestsPerMinute ?? 60,
+    },
   }
   const app = stack.use(buildApp(deps))
   const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -14,12 +14,13 @@ import type { Db } from '../../core/db/connection/db.ts'
 import { writeAudit } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { INVITATION_DAYS } from '../../core/limits.ts'
 import { entitlementsOf } from '../../core/plans/plans.ts'
 import { refuseMissing } from '../http/failure.ts'
 import type { Tenancy } from './organisations.ts'
 
 const TOKEN_BYTES = 32
-const VALID_MS = 7 * 86_400_000
+const VALID_MS = INVITATION_DAYS * 86_400_000
 
 /** (decisions: Accounts, dashboard, agents) */
 export const Role = z.enum(['owner', 'admin', 'member'])

@@ -45,7 +45,21 @@ const DEFAULT_PROJECT_NAME = 'Default'
 
 /** An organisation with its default project, and the partitions that its events will go to. */
 export async function createOrganisation(
-  { db, clock, plans, actor }: Tenancy,
+  tenancy: Tenancy,
+  wish: { name: string; plan: PlanName },
+): Promise<{ organisation: Organisation; defaultProjectId: string }> {
+  const { db, clock } = tenancy
+  const made = await db
+    .transaction()
+    .execute(async (tx) => await addOrganisation(tx, tenancy, wish))
+  await ensurePartitions(db, clock.now())
+  return made
+}
+
+/** The same in a transaction, after which the partitions are still to be made. */
+export async function addOrganisation(
+  tx: Db,
+  { clock, plans, actor }: Omit<Tenancy, 'db'>,
   { name, plan }: { name: string; plan: PlanName },
 ): Promise<{ organisation: Organisation; defaultProjectId: string }> {
   const now = new Date(clock.now())
@@ -67,24 +81,21 @@ export async function createOrganisation(
     createdAt: now,
     updatedAt: now,
   }
-  await db.transaction().execute(async (tx) => {
-    await insertOrganisation(tx, organisation)
-    await insertProject(tx, project)
-    await writeAudit(
-      tx,
-      {
-        organisationId: organisation.id,
-        projectId: null,
-        actor,
-        action: 'organisation.create',
-        subjectKind: 'organisation',
-        subjectId: organisation.id,
-        changes: { name, plan },
-      },
-      now.getTime(),
-    )
-  })
-  await ensurePartitions(db, now.getTime())
+  await insertOrganisation(tx, organisation)
+  await insertProject(tx, project)
+  await writeAudit(
+    tx,
+    {
+      organisationId: organisation.id,
+      projectId: null,
+      actor,
+      action: 'organisation.create',
+      subjectKind: 'organisation',
+      subjectId: organisation.id,
+      changes: { name, plan },
+    },
+    now.getTime(),
+  )
   return { organisation, defaultProjectId: project.id }
 }
 

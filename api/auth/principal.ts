@@ -1,3 +1,4 @@
+import type { Role } from '../../core/accounts/role.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { refuse } from '../../core/errors.ts'
 import { covers, type Need, type Permissions } from '../../core/keys/permissions.ts'
@@ -5,8 +6,10 @@ import { covers, type Need, type Permissions } from '../../core/keys/permissions
 /** Who acts. Routes are written against this, not against keys. */
 export interface Principal {
   organisationId: string
-  /** As it stands in the audit: `key:key_…`. */
+  /** As it stands in the audit: `key:key_…` or `user:usr_…`. */
   actor: string
+  /** The person that acts; absent for a key. */
+  person?: { role: Role; sessionId: string }
   /** Null: unscoped, a member of the organisation. */
   permissions: Permissions | null
   /** Bound to one project, and so unable to make others. */
@@ -30,6 +33,12 @@ export function demand(principal: Principal, permission: Permission): void {
   if (permission === 'any_key' || covers(principal.permissions, permission)) return
   const { resource, level, isExplicit } = permission
   const wanted = level === 'write' ? 'Read and write' : 'Read'
+  if (principal.person !== undefined) {
+    refuse(
+      'FORBIDDEN',
+      `Cannot do this as a ${principal.person.role}: it needs an owner or an admin`,
+    )
+  }
   refuse(
     'INSUFFICIENT_API_KEY_PERMISSIONS',
     isExplicit === true

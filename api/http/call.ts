@@ -41,8 +41,9 @@ export async function runPublic(
   return await route.handle({ deps, remoteIp, admitted, ...readInput(route, raw) })
 }
 
-function readInput(
-  route: Route,
+/** The input of a request after the schemas of its route. Throws what the request is refused with. */
+export function readInput(
+  route: Pick<Route, 'params' | 'query' | 'body' | 'headers'>,
   raw: RawInput,
   onBody?: (sent: unknown) => void,
 ): Pick<Call, 'params' | 'query' | 'body' | 'headers'> {
@@ -71,7 +72,10 @@ function demandKind({ needsByKind }: KeyedRoute, principal: Principal, sent: unk
   if (need !== undefined) demand(principal, need)
 }
 
-function readParams(route: Route, given: RawInput['params']): Record<string, string> {
+function readParams(
+  route: Pick<Route, 'params'>,
+  given: RawInput['params'],
+): Record<string, string> {
   return Object.fromEntries(
     Object.entries(route.params).map(([param, kind]) => {
       const text = String(given[param])

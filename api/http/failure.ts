@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
+import { PasswordsBusy } from '../../core/accounts/password.ts'
 import { isDatabaseAway } from '../../core/db/connection/failures.ts'
 import { Refusal, refuse, STATUS, type FieldFault } from '../../core/errors.ts'
 import { encodeId, type Prefix } from '../../core/ids.ts'
@@ -29,6 +30,9 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }
 
+/** Parts of this installation that are not there for a moment. */
+const BUSY = [Unavailable, KeysBusy, PasswordsBusy]
+
 /** The only voice of the API's failures: every thrown thing leaves through here in one envelope. (spec: Envelopes) */
 export async function sendFailure(
   { log, requestsPerMinute }: Pick<Deps, 'log' | 'requestsPerMinute'>,
@@ -52,12 +56,13 @@ export async function sendFailure(
   const waitSeconds = waitOf(error)
   if (waitSeconds !== undefined) void reply.header('retry-after', waitSeconds)
   if (refused !== undefined) return await reply.code(refused.status).send(refused.body)
-  const isUnavailable = error instanceof Unavailable || error instanceof KeysBusy
-  const isAway = isUnavailable || isDatabaseAway(error)
+  const busy =
+    error instanceof Error && BUSY.some((one) => error instanceof one) ? error : undefined
+  const isAway = busy !== undefined || isDatabaseAway(error)
   log.error({ err: error, requestId: request.id, url: request.url }, 'Cannot answer a request')
   if (isAway) void reply.header('retry-after', RETRY_AFTER_SECONDS)
   const status = isAway ? 503 : 500
-  const away = isUnavailable ? error.message : 'Database is not available'
+  const away = busy?.message ?? 'Database is not available'
   const message = isAway ? away : 'Internal error'
   return await reply.code(status).send({ status, message, data: { requestId: request.id } })
 }

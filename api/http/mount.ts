@@ -7,26 +7,49 @@ import { admit } from '../auth/api-key.ts'
 import { demand, type Access } from '../auth/principal.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
 import type { Deps } from '../deps.ts'
+import { admitSession } from '../sessions/admit-session.ts'
 import { readBody } from './body.ts'
 import { runPublic, runRoute, type RawInput } from './call.ts'
 import { answerOnce, comparable, readIdempotencyKey, type Repeatable } from './idempotency.ts'
 import { isPublic, type Answer, type KeyedRoute, type PublicRoute, type Route } from './route.ts'
 
+/** A way to the routes: where they are, and who is admitted there. */
+interface Door {
+  prefix: string
+  admit(
+    deps: Deps,
+    route: KeyedRoute,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Access>
+}
+
+/** The API's, for keys alone, and the dashboard's, for people alone. (decisions: Accounts, dashboard, agents) */
+const DOORS: readonly Door[] = [
+  {
+    prefix: '/v1',
+    admit: async (deps, _route, request, reply) =>
+      await admit(deps, request.headers, (window) => {
+        void reply.headers(rateHeaders(window))
+      }),
+  },
+  { prefix: '/app/api/:projectId', admit: admitSession },
+]
+
 /** Has the server answer requests of a route with what the route answers. */
 export function mount(app: FastifyInstance, deps: Deps, route: Route): void {
   if (isPublic(route)) mountPublic(app, deps, route)
-  else mountKeyed(app, deps, route)
+  else for (const door of DOORS) mountKeyed(app, deps, route, door)
 }
 
-function mountKeyed(app: FastifyInstance, deps: Deps, route: KeyedRoute): void {
+function mountKeyed(app: FastifyInstance, deps: Deps, route: KeyedRoute, door: Door): void {
   const accesses = new WeakMap<FastifyRequest, Access>()
   app.route({
-    ...placeOf(route),
+    method: route.method,
+    url: `${door.prefix}${route.path}`,
     // Before the body is read: a request that may not be made is not looked at.
     onRequest: async (request, reply) => {
-      const access = await admit(deps, request.headers, (window) => {
-        void reply.headers(rateHeaders(window))
-      })
+      const access = await door.admit(deps, route, request, reply)
       demand(access.principal, route.permission)
       accesses.set(request, access)
     },
@@ -46,7 +69,8 @@ function mountKeyed(app: FastifyInstance, deps: Deps, route: KeyedRoute): void {
 function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void {
   const admissions = new WeakMap<FastifyRequest, { admitted: unknown }>()
   app.route({
-    ...placeOf(route),
+    method: route.method,
+    url: `/v1${route.path}`,
     config: { isPublic: true },
     // Before the body is read, as with keys.
     onRequest: async (request) => {
@@ -68,10 +92,6 @@ function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void
           ),
       ),
   })
-}
-
-function placeOf({ method, path }: Route): { method: Route['method']; url: string } {
-  return { method, url: `/v1${path}` }
 }
 
 async function answer(
@@ -97,7 +117,8 @@ async function answer(
     .send(body)
 }
 
-function rawInput(request: FastifyRequest): RawInput {
+/** A request as the seam takes it. */
+export function rawInput(request: FastifyRequest): RawInput {
   const { params, query, headers, body } = request
   return {
     params: Object.fromEntries(Object.entries(params ?? {})),

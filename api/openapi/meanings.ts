@@ -13,6 +13,7 @@ export const MEANING: Readonly<Record<Code, string>> = {
   CONNECTOR_REPLICA_REVOKED: 'The replica was revoked and has to enrol again',
   NEGOTIATED_PLAN_OVERRIDE: 'The organisation is on a negotiated plan',
   INVITATION_LIMIT_REACHED: 'The seats of the plan are used up',
+  PASSWORD_REQUIRED: 'The person has to give their password again first',
   NOT_FOUND: 'There is none, or it belongs to another organisation or project',
   CONFLICT:
     'The present state forbids it; or the Idempotency-Key is in use or was sent with another request',

@@ -1,3 +1,4 @@
+import type { AccountTables } from './accounts/tables.ts'
 import type {
   LedgerTable,
   SubscriptionTable,
@@ -38,7 +39,7 @@ import type { AuditTable, IdempotentAnswerTable } from './requests/tables.ts'
 import type { StatisticsTables } from './statistics/tables.ts'
 
 /** Every table as kysely sees it. Times are dates to read and ISO text or dates to write. */
-export interface Tables extends StatisticsTables, ConnectorTables {
+export interface Tables extends StatisticsTables, ConnectorTables, AccountTables {
   organisation: OrganisationTable
   project: ProjectTable
   api_key: ApiKeyTable

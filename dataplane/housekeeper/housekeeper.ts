@@ -6,6 +6,7 @@ import { every } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { deleteFinished, runOperations } from './operations/operations.ts'
 import { Sweep, type SweepDeps } from './sweep/sweep.ts'
+import { pruneAccounts } from './tasks/accounts.ts'
 import { followPlans, keepBilling, type BillingTaskDeps } from './tasks/billing.ts'
 import { pruneConnectors } from './tasks/connectors.ts'
 import { cancelDoomed } from './tasks/doomed-routes.ts'
@@ -58,6 +59,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'changes', () => deleteOldChanges(db, clock.now())),
     task(MINUTE_MS, 'secrets', secretsTask(deps)),
     task(MINUTE_MS, 'replicas', () => pruneConnectors(db, clock.now())),
+    task(MINUTE_MS, 'accounts', () => pruneAccounts(db, clock.now())),
     task(MINUTE_MS, 'idempotency', () => deleteOldAnswers(db, clock.now())),
   ]
   return {

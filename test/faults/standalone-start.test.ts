@@ -22,8 +22,8 @@ const Standalone = z.object({
   apiUrl: z.url(),
   ingestUrl: z.url(),
   gatewayUrl: z.url(),
-  dashboardUrl: z.null(),
-  setupUrl: z.null(),
+  dashboardUrl: z.url(),
+  setupUrl: z.url().nullable(),
   metricsUrls: z.strictObject({
     api: z.url(),
     ingest: z.url(),

@@ -10,6 +10,7 @@ import {
   databaseIdentity,
   liveGrants,
   type StreamGrant,
+  type StreamRights,
 } from '../../../core/db/events/event-stream.ts'
 import { refuseField } from '../../../core/errors.ts'
 import { decodeId } from '../../../core/ids.ts'
@@ -51,7 +52,7 @@ const LIMITS: StreamLimits = {
 /** Statements that streams may have under way: the rest of the connection pool is for requests. */
 const STATEMENTS_MAX = 2
 
-/** A revoked, expired or rescoped key's stream ends within 1 s. (decisions: Statistics and stream) */
+/** A stream ends within 1 s of its key or session, and of a change of its rights. (decisions: Statistics and stream) */
 const GRANTS_MS = 800
 
 /** A client that found no place tries again. */
@@ -63,8 +64,8 @@ interface Open {
   actor: string
   organisationId: string
   grant: StreamGrant
-  /** The key's permissions when it was admitted. */
-  permissions: string
+  /** Those of the key or person when it was admitted. */
+  rights: string
 }
 
 interface LiveStreamsDeps {
@@ -148,15 +149,16 @@ export class LiveStreams implements EventStreams {
     for (const stream of this.#open.keys()) stream.end()
   }
 
-  #refuseCrowd({ actor, organisationId }: Principal): void {
+  #refuseCrowd({ actor, organisationId, person }: Principal): void {
     const { perKey, perOrganisation, perProcess } = this.#limits
     const ofOrganisation = [...this.#open.values()].filter(
       (one) => one.organisationId === organisationId,
     )
     const own = ofOrganisation.filter((one) => one.actor === actor).length
     if (own >= perKey) {
+      const by = person === undefined ? 'API key' : 'person'
       throw new TooManyRequests(
-        `More than ${perKey} event streams are open with this API key`,
+        `More than ${perKey} event streams are open for this ${by}`,
         RETRY_AFTER_SECONDS,
       )
     }
@@ -212,13 +214,11 @@ export class LiveStreams implements EventStreams {
   }
 
   #add(stream: LiveStream, { principal, projectId }: StreamRequest): void {
-    const keyId = decodeId('key', principal.actor.replace('key:', ''))
-    assert(keyId !== undefined, 'Only the streams of API keys are watched')
     this.#open.set(stream, {
       actor: principal.actor,
       organisationId: principal.organisationId,
-      grant: { keyId, projectId },
-      permissions: JSON.stringify(principal.permissions),
+      grant: { ...credentialOf(principal), projectId },
+      rights: textOf(principal.person ?? principal),
     })
     this.#grants ??= setInterval(() => void this.#checkGrants(), GRANTS_MS).unref()
     stream.writer.on('close', () => this.#remove(stream, projectId))
@@ -247,23 +247,35 @@ export class LiveStreams implements EventStreams {
     try {
       const open = [...this.#open]
       const live = await liveGrants(db, distinct(open.map(([, { grant }]) => grant)), clock.now())
-      for (const [stream, { grant, permissions }] of open) {
-        const now = live.get(nameOf(grant))
-        const isSame =
-          now !== undefined && JSON.stringify(now && Permissions.parse(now)) === permissions
-        if (!isSame) stream.end()
+      const rightsNow = new Map(live.map((grant) => [nameOf(grant), textOf(grant.rights)]))
+      for (const [stream, { grant, rights }] of open) {
+        if (rightsNow.get(nameOf(grant)) !== rights) stream.end()
       }
     } catch (err) {
       // Without the database nothing comes either: the streams stay until it can be asked.
-      log.warn({ err }, 'Cannot check the API keys of event streams')
+      log.warn({ err }, 'Cannot check the rights of event streams')
     } finally {
       this.#isChecking = false
     }
   }
 }
 
-function nameOf({ keyId, projectId }: StreamGrant): string {
-  return `${keyId}/${projectId}`
+function credentialOf({ actor, person }: Principal): Omit<StreamGrant, 'projectId'> {
+  if (person !== undefined) return { by: 'session', id: person.sessionId }
+  const id = decodeId('key', actor.replace('key:', ''))
+  assert(id !== undefined, 'Only the streams of keys and of people are watched')
+  return { by: 'key', id }
+}
+
+/** Two that are the same have the same text. */
+function textOf(rights: StreamRights): string {
+  return 'role' in rights
+    ? rights.role
+    : JSON.stringify(rights.permissions && Permissions.parse(rights.permissions))
+}
+
+function nameOf({ by, id, projectId }: StreamGrant): string {
+  return `${by}/${id}/${projectId}`
 }
 
 function distinct(grants: readonly StreamGrant[]): StreamGrant[] {

@@ -41,6 +41,18 @@ export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Li
   return rows.map((row) => ({ ...toProject(row), sortKey: row.sortKey }))
 }
 
+/** All of an organisation, the default one first and the others by name. */
+export async function listProjectsOf(db: Db, organisationId: string): Promise<Project[]> {
+  const rows = await db
+    .selectFrom('project')
+    .selectAll()
+    .where('organisation_id', '=', organisationId)
+    .orderBy('is_default', 'desc')
+    .orderBy('name')
+    .execute()
+  return rows.map(toProject)
+}
+
 /** Undefined when the project is absent or out of reach: the caller must not tell which. */
 export async function findProject(db: Db, reach: Reach, id: string): Promise<Project | undefined> {
   if (reach.projectId !== undefined && reach.projectId !== id) return undefined

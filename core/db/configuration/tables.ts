@@ -34,6 +34,7 @@ export interface ApiKeyTable {
   revoked_at: Time | null
   window_started_at: Time | null
   window_requests: Generated<number>
+  created_by: string | null
   created_at: Time
   updated_at: Time
 }
@@ -46,6 +47,7 @@ export interface InvitationTable {
   token_hash: Buffer
   expires_at: Time
   revoked_at: Time | null
+  accepted_at: Time | null
   created_at: Time
 }
 

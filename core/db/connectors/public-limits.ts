@@ -36,6 +36,11 @@ export async function takeAllowance(
   return Math.max(1, rows[0]?.wait ?? 0)
 }
 
+/** Forgets the requests of one scope. */
+export async function forgetAllowance(db: Db, scope: string): Promise<void> {
+  await sql`delete from public_limit where scope = ${scope}`.execute(db)
+}
+
 /** Forgets callers who may come with a full burst again. */
 export async function deleteOldAllowances(db: Db): Promise<void> {
   await sql`delete from public_limit where tat < clock_timestamp() - interval '1 minute'`.execute(

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import { firstIdAt } from '../../ids.ts'
+import { SESSION_DAYS_MAX } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import { SUMMARY, type EventSummary } from './events.ts'
 
@@ -91,26 +92,40 @@ export async function databaseIdentity(db: Db): Promise<string> {
   return row.identity
 }
 
-/** A key and the project that a stream was opened with. */
+/** The key or session, and the project, that a stream was opened with. */
 export interface StreamGrant {
-  keyId: string
+  by: 'key' | 'session'
+  id: string
   projectId: string
 }
 
-/** The permissions of each pair whose key still works and whose project is still there, by `keyId/projectId`. */
+/** The rights of its owner: the permissions of a key, or the role of a person. */
+export type StreamRights = { permissions: Record<string, string> | null } | { role: string }
+
+/** The rights of each grant whose key or session still works and whose project is still there. */
 export async function liveGrants(
   db: Db,
   grants: readonly StreamGrant[],
   nowMs: number,
-): Promise<Map<string, Record<string, string> | null>> {
-  const { rows } = await sql<StreamGrant & { permissions: Record<string, string> | null }>`
-    select k.id as "keyId", p.id as "projectId", k.permissions
-    from unnest(${grants.map(({ keyId }) => keyId)}::uuid[], ${grants.map(({ projectId }) => projectId)}::uuid[])
-      as open (key_id, project_id)
-    join api_key k on k.id = open.key_id
+): Promise<(StreamGrant & { rights: StreamRights })[]> {
+  const now = new Date(nowMs)
+  const bornAfter = new Date(nowMs - SESSION_DAYS_MAX * 86_400_000)
+  const { rows } = await sql<StreamGrant & { rights: StreamRights }>`
+    with open as (
+      select * from unnest(${grants.map(({ by }) => by)}::text[], ${grants.map(({ id }) => id)}::uuid[],
+        ${grants.map(({ projectId }) => projectId)}::uuid[]) as open (by, id, project_id)
+    )
+    select open.by, k.id, p.id as "projectId", jsonb_build_object('permissions', k.permissions) as rights
+    from open
+    join api_key k on k.id = open.id
     join project p on p.id = open.project_id and p.organisation_id = k.organisation_id
-    where k.revoked_at is null and (k.expires_at is null or k.expires_at > ${new Date(nowMs)})`.execute(
-    db,
-  )
-  return new Map(rows.map((row) => [`${row.keyId}/${row.projectId}`, row.permissions]))
+    where open.by = 'key' and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
+    union all
+    select open.by, s.id, p.id, jsonb_build_object('role', m.role)
+    from open
+    join session s on s.id = open.id
+    join project p on p.id = open.project_id
+    join membership m on m.person_id = s.person_id and m.organisation_id = p.organisation_id
+    where open.by = 'session' and s.expires_at > ${now} and s.created_at > ${bornAfter}`.execute(db)
+  return rows
 }

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+import { hashPassword } from '../../core/accounts/password.ts'
+import { listMemberships } from '../../core/db/accounts/memberships.ts'
+import { EMAIL_TAKEN, insertPerson, type Person } from '../../core/db/accounts/people.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { violates } from '../../core/db/connection/failures.ts'
+import { refuse } from '../../core/errors.ts'
+import { encodeId, newId } from '../../core/ids.ts'
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../core/limits.ts'
+
+/** A password as it is chosen. */
+export const NewPassword = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX)
+
+/** A password as it is given; one that breaks a newer rule is still the person's. */
+export const GivenPassword = z.string().min(1).max(PASSWORD_LENGTH_MAX)
+
+/** A person who is to be, the password hashed already: that takes longer than a transaction should. */
+export async function newPerson(
+  wish: { email: string; name: string; password: string },
+  nowMs: number,
+): Promise<Person> {
+  const { email, name, password } = wish
+  const passwordHash = await hashPassword(password)
+  return { id: newId(nowMs), email, name, passwordHash, createdAt: new Date(nowMs) }
+}
+
+/** Refuses an address that somebody has. */
+export async function addPerson(tx: Db, person: Person): Promise<void> {
+  try {
+    await insertPerson(tx, person)
+  } catch (error) {
+    if (violates(error, EMAIL_TAKEN)) {
+      refuse('CONFLICT', `There is an account for "${person.email}" already: sign in to it`)
+    }
+    throw error
+  }
+}
+
+/** Who is signed in, and the organisations that they are members of. */
+export async function viewSession(
+  db: Db,
+  person: { personId: string; email: string; name: string },
+): Promise<Record<string, unknown>> {
+  const organisations = await listMemberships(db, person.personId)
+  return {
+    user: { id: encodeId('usr', person.personId), email: person.email, name: person.name },
+    organisations: organisations.map(({ organisationId, name, role }) => ({
+      id: encodeId('org', organisationId),
+      name,
+      role,
+    })),
+  }
+}

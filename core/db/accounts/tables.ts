@@ -1,0 +1,50 @@
+import type { Generated } from 'kysely'
+
+import type { Time } from '../columns.ts'
+
+export interface AccountTables {
+  person: {
+    id: string
+    /** In lower case. */
+    email: string
+    name: string
+    /** Null: signs in through the identity provider alone. */
+    password_hash: string | null
+    created_at: Time
+    updated_at: Time
+  }
+  membership: {
+    organisation_id: string
+    person_id: string
+    role: string
+    created_at: Time
+  }
+  session: {
+    id: string
+    token_hash: Buffer
+    person_id: string
+    authenticated_at: Time
+    expires_at: Time
+    window_started_at: Time
+    window_requests: Generated<number>
+    created_at: Time
+  }
+  account_link: {
+    token_hash: Buffer
+    kind: string
+    person_id: string | null
+    organisation_id: string | null
+    expires_at: Time
+  }
+  identity: {
+    issuer: string
+    subject: string
+    person_id: string
+    created_at: Time
+  }
+  account_limit: {
+    scope: string
+    started_at: Time
+    requests: number
+  }
+}
