@@ -241,7 +241,7 @@ export const FAILING_SILENCE_DAYS = 7
 export const OPERATIONAL_EVENT_DAYS = 90
 
 /**
- * Connectors: bytes of request bodies that a gateway lets agents hold, all of them and those of one organisation; sessions
+ * Connectors: bytes of request bodies that a gateway and its agents hold, all of them and those of one organisation; sessions
  * of a gateway; dials of one address to a gateway. Ours.
  */
 export const TUNNEL_BODY_BYTES = 256 * 1024 * 1024

@@ -9,20 +9,28 @@ export interface SeededConnector {
   replicaId: string
 }
 
+type Of = Pick<World, 'db' | 'clock' | 'organisationId' | 'projectId'>
+
 /** A connector of a tenant, and a replica of it, without a gateway. */
-export async function seedConnector({
+export async function seedConnector(of: Of): Promise<SeededConnector> {
+  const { connectorId, replicaId } = await seedReplica(of)
+  return { connectorId, replicaId }
+}
+
+/** The same with the token of the replica. */
+export async function seedReplica({
   db,
   clock,
   organisationId,
   projectId,
-}: Pick<World, 'db' | 'clock' | 'organisationId' | 'projectId'>): Promise<SeededConnector> {
+}: Of): Promise<SeededConnector & { token: string }> {
   const now = new Date(clock.now())
   const id = newId(now.getTime())
   await insertConnector(db, {
     id,
     organisationId: decodeId('org', organisationId) ?? '',
     projectId: decodeId('prj', projectId) ?? '',
-    name: 'seeded',
+    name: `seeded ${id}`,
     isDisabled: false,
     provisionedAt: now,
     allowedHosts: [],
@@ -32,16 +40,17 @@ export async function seedConnector({
     updatedAt: now,
   })
   const replicaId = newId(now.getTime())
+  const { text: token, hash: tokenHash } = makeSecret('pst', 'hb')
   await insertReplica(db, {
     id: replicaId,
     connectorId: id,
     name: 'seeded',
     version: '1',
     remoteIp: '192.0.2.1',
-    tokenHash: makeSecret('pst', 'hb').hash,
+    tokenHash,
     startedAt: now,
     lastHeartbeatAt: now,
     createdAt: now,
   })
-  return { connectorId: encodeId('cnr', id), replicaId: encodeId('rpl', replicaId) }
+  return { connectorId: encodeId('cnr', id), replicaId: encodeId('rpl', replicaId), token }
 }

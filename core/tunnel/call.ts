@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { Failure, RequestHead, ResponseHead } from './protocol.ts'
+import { Failure, RequestHead, ResponseHead, STREAM_WINDOW_BYTES } from './protocol.ts'
 
 /*
  * How a worker gives a request to a gateway over NATS: one message to the connector's subject, an `accepted` from the
@@ -9,6 +9,8 @@ import { Failure, RequestHead, ResponseHead } from './protocol.ts'
 
 /** Bytes of a body in one message: below the smallest `max_payload` that NATS is run with. */
 export const PIECE_BYTES = 256 * 1024
+/** Bytes that go along with the call, unasked: as many as an agent gets without credit. */
+const FIRST_PIECE_BYTES = STREAM_WINDOW_BYTES
 
 const CallHead = z.strictObject({
   connectorId: z.string(),
@@ -42,7 +44,7 @@ export function callSubject(connectorId: string): string {
 
 /** The first piece of the body goes along. */
 export function encodeCall(head: CallHead, body: Uint8Array): Buffer {
-  return pack(head, body.subarray(0, PIECE_BYTES))
+  return pack(head, body.subarray(0, FIRST_PIECE_BYTES))
 }
 
 /** Undefined for what another version says in other words. */

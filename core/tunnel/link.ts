@@ -1,12 +1,21 @@
 import { WebSocket } from 'ws'
 
 import { decodeFrame, encodeFrame, type Frame, ProtocolError } from './frames.ts'
-import { CLOSE, PING_INTERVAL_MS, SILENCE_MS_MAX } from './protocol.ts'
+import {
+  CLOSE,
+  FRAME_BYTES_MAX,
+  PING_INTERVAL_MS,
+  SESSION_STREAMS_MAX,
+  SESSION_WINDOW_BYTES,
+  SILENCE_MS_MAX,
+} from './protocol.ts'
 
 /** How a link ended: the code and text of the close frame, 1006 when there was none. */
 export interface LinkEnd {
   code: number
   reason: string
+  /** A fault of this side. */
+  fault?: unknown
 }
 
 /** A WebSocket that carries frames. */
@@ -20,7 +29,7 @@ export interface Link {
 }
 
 interface Listener {
-  /** Handles a frame. An error closes the link; a `ProtocolError` does so with its text. */
+  /** Handles a frame. An error closes this link alone; a `ProtocolError` does so with its text. */
   frame(frame: Frame): void
   /** Called once. */
   closed(end: LinkEnd): void
@@ -35,32 +44,41 @@ const TIMING: LinkTiming = { pingMs: PING_INTERVAL_MS, silenceMs: SILENCE_MS_MAX
 const CLOSE_GRACE_MS = 2_000
 /** A close frame holds 123 bytes of text. */
 const REASON_LENGTH_MAX = 100
+/** All that a session may have under way: its window, and a head for each stream, with as much again for those before. */
+const UNREAD_BYTES_MAX = SESSION_WINDOW_BYTES + 2 * SESSION_STREAMS_MAX * FRAME_BYTES_MAX
+/** Each ping has a pong: a side that asks more often between two of ours wants to keep this one busy. */
+const PINGS_MAX = 100
 
 /**
- * Listens to an open socket at once, so that no first frame is missed. Pings, and closes a link whose other side was not
- * heard for `silenceMs`: a half-open connection looks like a quiet one.
+ * Listens to an open socket at once, so that no first frame is missed. Pings, and cuts a link whose other side was not heard
+ * for `silenceMs`, for a half-open connection looks like a quiet one, or that sends and does not read.
  */
 export function openLink(socket: WebSocket, on: Listener, timing: LinkTiming = TIMING): Link {
   let heardAt = performance.now()
   let end: LinkEnd | undefined
   let grace: NodeJS.Timeout | undefined
+  let pings = 0
 
-  const close = (code: number, reason: string): void => {
+  const close = (code: number, reason: string, fault?: unknown): void => {
     if (socket.readyState === WebSocket.CLOSED) return
-    end ??= { code, reason }
+    end ??= { code, reason, ...(fault !== undefined && { fault }) }
     socket.close(code, reason.slice(0, REASON_LENGTH_MAX))
     grace ??= setTimeout(() => socket.terminate(), CLOSE_GRACE_MS)
   }
   const hear = (): void => {
     heardAt = performance.now()
   }
-  const pulse = setInterval(() => {
-    if (performance.now() - heardAt <= timing.silenceMs) {
-      socket.ping()
-      return
-    }
-    end ??= { code: CLOSE.SILENT, reason: 'The other side is silent' }
+  const cut = (reason: string): void => {
+    end ??= { code: CLOSE.SILENT, reason }
     socket.terminate()
+  }
+  const cutUnread = (): void => {
+    if (socket.bufferedAmount > UNREAD_BYTES_MAX) cut('The other side does not read')
+  }
+  const pulse = setInterval(() => {
+    pings = 0
+    if (performance.now() - heardAt <= timing.silenceMs) socket.ping()
+    else cut('The other side is silent')
   }, timing.pingMs)
   pulse.unref()
 
@@ -73,12 +91,16 @@ export function openLink(socket: WebSocket, on: Listener, timing: LinkTiming = T
       on.frame(decodeFrame(data))
     } catch (error) {
       const isTheirs = error instanceof ProtocolError
-      close(isTheirs ? CLOSE.PROTOCOL_ERROR : 1011, isTheirs ? error.message : 'Internal error')
-      if (!isTheirs) throw error
+      if (isTheirs) close(CLOSE.PROTOCOL_ERROR, error.message)
+      else close(CLOSE.INTERNAL_ERROR, 'Internal error', error)
     }
   })
   socket.on('pong', hear)
-  socket.on('ping', hear)
+  socket.on('ping', () => {
+    hear()
+    cutUnread()
+    if (++pings > PINGS_MAX) close(CLOSE.PROTOCOL_ERROR, 'Too many pings')
+  })
   // `close` follows every error and says what has to be said.
   socket.on('error', (error: Error) => {
     end ??= { code: 1006, reason: error.message }
@@ -90,9 +112,11 @@ export function openLink(socket: WebSocket, on: Listener, timing: LinkTiming = T
   })
   return {
     write(frame) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(encodeFrame(frame))
+      if (socket.readyState !== WebSocket.OPEN) return
+      socket.send(encodeFrame(frame))
+      cutUnread()
     },
-    close,
+    close: (code, reason) => close(code, reason),
     cut: () => socket.terminate(),
   }
 }

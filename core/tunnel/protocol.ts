@@ -15,9 +15,10 @@ export const CLOSE = {
   /** The other side broke the protocol. */
   PROTOCOL_ERROR: 1002,
   TOO_LARGE: 1009,
+  INTERNAL_ERROR: 1011,
   /** The replica or its connector was revoked or deleted: the reason is in the close frame. */
   REVOKED: 4403,
-  /** No pong for too long. */
+  /** Not heard for too long, or it sends and does not read: the link is cut, and the code is in logs and metrics alone. */
   SILENT: 4408,
   /** The replica already has a session at this gateway. */
   DUPLICATE: 4409,
@@ -43,6 +44,8 @@ export const SILENCE_MS_MAX = 25_000
 
 const Milliseconds = z.number().min(0).max(86_400_000)
 const Header = z.tuple([z.string().max(8_192), z.string().max(65_536)])
+/** Their bytes are bounded by the frame. */
+const Headers = z.array(Header).max(20_000)
 
 /** The first frame of each side. The gateway's limits hold; an agent may lower its own. */
 export const Settings = z.strictObject({
@@ -58,7 +61,7 @@ export const RequestHead = z.strictObject({
   attemptId: z.string().max(100),
   method: z.string().max(20),
   url: z.string().max(8_192),
-  headers: z.array(Header).max(500),
+  headers: Headers,
   bodyBytes: z.int().min(0),
   /** For the whole exchange, from when the agent has the head. */
   timeoutMs: z.int().min(1).max(600_000),
@@ -76,7 +79,7 @@ const Phases = z.strictObject({
 /** The destination's answer. Its body follows in the same frame, cut. */
 export const ResponseHead = z.strictObject({
   status: z.int().min(200).max(599),
-  headers: z.array(Header).max(500),
+  headers: Headers,
   phases: Phases,
 })
 

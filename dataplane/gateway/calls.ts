@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 
 import type { Logger } from '../../core/log.ts'
-import { isConnected, type NatsConnection } from '../../core/nats.ts'
+import { connectedMs, isConnected, type NatsConnection } from '../../core/nats.ts'
 import {
   callSubject,
   decodeCall,
@@ -26,6 +28,10 @@ const QUEUE = 'gateways'
 const PIECE_TIMEOUT_MS = 5_000
 /** The agent's own time-out comes first and says more. */
 const GRACE_MS = 1_000
+/** How long an answer is kept while NATS is away, and until the worker has reconnected as well. */
+const REPLY_PATIENCE_MS = 10_000
+const BOTH_BACK_MS = 500
+const REPLY_LOOK_MS = 50
 
 /**
  * Answers the calls of workers for the connectors that have a session here: one subscription each, so that a call to a
@@ -76,7 +82,7 @@ export class Calls {
     if (call === undefined) return log.warn('Dropped an unreadable call')
     const { connectorId, request } = call.head
     const session = sessions.pick(connectorId)
-    if (session === undefined) {
+    if (session?.streams.fits(call.piece.length) !== true) {
       return respond({ kind: 'unsent', isFull: sessions.isOnline(connectorId) })
     }
     respond({ kind: 'accepted', gateway: gatewayName })
@@ -85,7 +91,16 @@ export class Calls {
     const outcome = await session.streams.send(request, body, signal)
     this.#deps.count(outcome.kind)
     const { replicaId } = session.owner
+    await this.#untilHeard()
     respond(replyOf(outcome, replicaId), outcome.kind === 'response' ? outcome.body : undefined)
+  }
+
+  /** A reply that is sent while NATS is away, or before the worker is back too, is lost, and its delivery made twice. */
+  async #untilHeard(): Promise<void> {
+    const { nats } = this.#deps
+    const giveUpAt = performance.now() + REPLY_PATIENCE_MS
+    const isHeard = (): boolean => isConnected(nats) && connectedMs(nats) >= BOTH_BACK_MS
+    while (!isHeard() && performance.now() < giveUpAt) await sleep(REPLY_LOOK_MS)
   }
 
   /** The first piece, then those that the worker is asked for. Throws when the worker does not answer. */

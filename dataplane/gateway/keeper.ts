@@ -111,14 +111,16 @@ export class Keeper {
     if (calls.follow(connectorId)) noticeOnline(nats, connectorId)
   }
 
-  #forget(session: Session, { code, reason }: LinkEnd): void {
+  #forget(session: Session, { code, reason, fault }: LinkEnd): void {
     const { sessions, rows, log } = this.#deps
     const { replicaId, connectorId } = session.owner
     sessions.remove(session)
     this.#follow(connectorId)
     rows.closed(session)
     this.#deps.closed(code)
-    log.info({ replicaId, connectorId, code, reason }, 'A session ended')
+    const ended = { replicaId, connectorId, code, reason }
+    if (fault === undefined) log.info(ended, 'A session ended')
+    else log.warn({ ...ended, err: fault }, 'A session ended')
   }
 
   async #look(some: readonly Session[]): Promise<void> {

@@ -10,6 +10,7 @@ export interface Choosable {
 /** The live sessions of this gateway. `online` and `offline` tell when a connector gets its first and loses its last. */
 export class Sessions<S extends Choosable = Session> {
   readonly #byConnector = new Map<string, Set<S>>()
+  readonly #byReplica = new Map<string, Set<S>>()
   readonly #random: () => number
   #count = 0
 
@@ -34,7 +35,7 @@ export class Sessions<S extends Choosable = Session> {
   }
 
   ofReplica(replicaId: string): S[] {
-    return this.all().filter(({ owner }) => owner.replicaId === replicaId)
+    return [...(this.#byReplica.get(replicaId) ?? [])]
   }
 
   /** Whether a session of the connector takes requests, now or when it has room. */
@@ -44,19 +45,17 @@ export class Sessions<S extends Choosable = Session> {
   }
 
   add(session: S): void {
-    const { connectorId } = session.owner
-    const sessions = this.#byConnector.get(connectorId) ?? new Set()
-    sessions.add(session)
-    this.#byConnector.set(connectorId, sessions)
+    const { connectorId, replicaId } = session.owner
+    addTo(this.#byConnector, connectorId, session)
+    addTo(this.#byReplica, replicaId, session)
     this.#count++
   }
 
   remove(session: S): void {
-    const { connectorId } = session.owner
-    const sessions = this.#byConnector.get(connectorId)
-    if (sessions?.delete(session) !== true) return
+    const { connectorId, replicaId } = session.owner
+    if (!removeFrom(this.#byConnector, connectorId, session)) return
+    removeFrom(this.#byReplica, replicaId, session)
     this.#count--
-    if (sessions.size === 0) this.#byConnector.delete(connectorId)
   }
 
   /** Picks two random sessions with room and returns the one with fewer requests in flight. Undefined when none has room. */
@@ -69,4 +68,16 @@ export class Sessions<S extends Choosable = Session> {
     if (a === undefined || b === undefined) return a ?? b
     return b.streams.inFlight < a.streams.inFlight ? b : a
   }
+}
+
+function addTo<S>(sets: Map<string, Set<S>>, key: string, session: S): void {
+  const set = sets.get(key) ?? new Set()
+  sets.set(key, set.add(session))
+}
+
+function removeFrom<S>(sets: Map<string, Set<S>>, key: string, session: S): boolean {
+  const set = sets.get(key)
+  if (set?.delete(session) !== true) return false
+  if (set.size === 0) sets.delete(key)
+  return true
 }

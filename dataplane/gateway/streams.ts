@@ -1,3 +1,4 @@
+import { PIECE_BYTES } from '../../core/tunnel/call.ts'
 import { type Frame, ProtocolError } from '../../core/tunnel/frames.ts'
 import {
   DATA_BYTES_MAX,
@@ -30,13 +31,20 @@ export interface StreamsDeps {
 interface Stream {
   id: number
   credit: number
-  /** Sent and not yet credited: counted against session and budget. */
-  outstanding: number
+  /** Bytes of the body that are here, or sent and not yet credited: counted in the budget. */
+  held: number
   isSent: boolean
+  /** Ends a wait for the budget. */
+  withdraw(): void
   settle(outcome: Outcome): void
 }
 
 const STREAM_ID_MAX = 0xffff_ffff
+
+/** Frames of an agent that change nothing: so many at first, and so many more for each request that is given up. */
+const IDLE_FRAMES_MAX = 100
+/** A window credited 1 KiB at a time, and an answer, may all cross with a `cancel`. */
+const CROSSING_FRAMES_MAX = STREAM_WINDOW_BYTES / 1024 + 1
 
 /** The head of the request is larger than a frame. */
 const TOO_LARGE: Failure = {
@@ -54,6 +62,7 @@ export class GatewayStreams {
   readonly #deps: StreamsDeps
   readonly #streams = new Map<number, Stream>()
   readonly #waiting = new Set<() => void>()
+  #idleFrames = IDLE_FRAMES_MAX
   #lastId = 0
   #credit = SESSION_WINDOW_BYTES
   #streamsMax = SESSION_STREAMS_MAX
@@ -77,7 +86,15 @@ export class GatewayStreams {
     return this.#isAccepting && !this.#isEnded
   }
 
-  /** `body` is read no faster than the agent passes it on. `signal` gives the request up. */
+  /** Whether the gateway may hold so many bytes of a body more for the owner of the session. */
+  fits(bytes: number): boolean {
+    return this.#deps.budget.fits(this.#deps.owner, bytes)
+  }
+
+  /**
+   * `body` comes in pieces of `PIECE_BYTES` at most and is read no faster than the agent passes it on. `signal` gives the
+   * request up.
+   */
   async send(
     head: RequestHead,
     body: AsyncIterable<Uint8Array>,
@@ -89,8 +106,9 @@ export class GatewayStreams {
     const stream: Stream = {
       id: ++this.#lastId,
       credit: STREAM_WINDOW_BYTES,
-      outstanding: 0,
+      held: 0,
       isSent: false,
+      withdraw: () => {},
       settle: resolve,
     }
     this.#streams.set(stream.id, stream)
@@ -101,7 +119,7 @@ export class GatewayStreams {
     } catch {
       this.#close(stream, { kind: 'failure', failure: TOO_LARGE })
     }
-    this.#pump(stream, body).catch(() => this.#giveUp(stream, { kind: 'unsent' }))
+    this.#pump(stream, head.bodyBytes, body).catch(() => this.#giveUp(stream, { kind: 'unsent' }))
     try {
       return await promise
     } finally {
@@ -112,8 +130,10 @@ export class GatewayStreams {
   /** Throws a `ProtocolError` for what an agent may not send. */
   receive(frame: Frame): void {
     if (frame.kind === 'settings') {
+      this.#countIdle()
       this.#streamsMax = Math.min(this.#streamsMax, frame.settings.streamsMax)
     } else if (frame.kind === 'going_away') {
+      this.#countIdle()
       this.#isAccepting = false
     } else if (frame.kind === 'credit') {
       this.#addCredit(frame.stream, frame.bytes)
@@ -145,44 +165,61 @@ export class GatewayStreams {
     this.#wake()
   }
 
-  async #pump(stream: Stream, body: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const chunk of body) {
-      for (let at = 0; at < chunk.length;) {
-        // Before anything is taken: a stream that is over would never give it back.
-        if (!this.#streams.has(stream.id)) return
-        const bytes = this.#allow(stream, chunk.length - at)
-        if (bytes === 0) {
-          await this.#someCredit()
-          continue
-        }
-        this.#deps.write({ kind: 'data', stream: stream.id, bytes: chunk.subarray(at, at + bytes) })
-        at += bytes
-      }
+  async #pump(stream: Stream, bodyBytes: number, body: AsyncIterable<Uint8Array>): Promise<void> {
+    const pieces = body[Symbol.asyncIterator]()
+    for (let left = bodyBytes; left > 0 && this.#isOpen(stream);) {
+      const wanted = Math.min(left, PIECE_BYTES)
+      await this.#takeBudget(stream, wanted)
+      if (!this.#isOpen(stream)) return
+      const { value: piece, done } = await pieces.next()
+      if (!this.#isOpen(stream)) return
+      if (done === true) throw new Error('The body is shorter than its request says')
+      const { length } = piece
+      this.#deps.budget.add(this.#deps.owner, length - wanted)
+      stream.held += length - wanted
+      left -= length
+      await this.#sendPiece(stream, piece)
     }
-    if (!this.#streams.has(stream.id)) return
+    if (!this.#isOpen(stream)) return
     stream.isSent = true
     this.#deps.write({ kind: 'end', stream: stream.id })
   }
 
-  /** Takes what stream, session and gateway allow of `wanted` bytes. */
-  #allow(stream: Stream, wanted: number): number {
-    const { budget, owner } = this.#deps
-    const bytes = Math.min(wanted, DATA_BYTES_MAX, stream.credit, this.#credit, budget.left(owner))
-    if (bytes <= 0) return 0
-    stream.credit -= bytes
-    stream.outstanding += bytes
-    this.#credit -= bytes
-    budget.take(owner, bytes)
-    return bytes
+  async #sendPiece(stream: Stream, piece: Uint8Array): Promise<void> {
+    for (let at = 0; at < piece.length && this.#isOpen(stream);) {
+      const bytes = Math.min(piece.length - at, DATA_BYTES_MAX, stream.credit, this.#credit)
+      if (bytes <= 0) {
+        await this.#someCredit()
+        continue
+      }
+      stream.credit -= bytes
+      this.#credit -= bytes
+      this.#deps.write({ kind: 'data', stream: stream.id, bytes: piece.subarray(at, at + bytes) })
+      at += bytes
+    }
+  }
+
+  async #takeBudget(stream: Stream, bytes: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const forget = this.#deps.budget.take(this.#deps.owner, bytes, () => {
+      stream.held += bytes
+      resolve(undefined)
+    })
+    stream.withdraw = () => {
+      forget()
+      resolve(undefined)
+    }
+    await promise
   }
 
   async #someCredit(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>()
-    const wake = (): void => resolve(undefined)
-    this.#waiting.add(wake)
-    this.#deps.budget.onGiven(wake)
+    this.#waiting.add(() => resolve(undefined))
     await promise
-    this.#waiting.delete(wake)
+  }
+
+  #isOpen({ id }: Stream): boolean {
+    return this.#streams.has(id)
   }
 
   #wake(): void {
@@ -203,7 +240,7 @@ export class GatewayStreams {
     if (stream === undefined) return
     stream.credit += bytes
     if (stream.credit > STREAM_WINDOW_BYTES) throw new ProtocolError('Credit of a stream overflows')
-    stream.outstanding -= bytes
+    stream.held -= bytes
     this.#deps.budget.give(this.#deps.owner, bytes)
     this.#wake()
   }
@@ -216,20 +253,28 @@ export class GatewayStreams {
   /** Undefined for a stream that is over: the agent had not heard of it. Throws for one that never was. */
   #find(id: number): Stream | undefined {
     if (id > this.#lastId) throw new ProtocolError('Frame of a stream that was never opened')
-    return this.#streams.get(id)
+    const stream = this.#streams.get(id)
+    if (stream === undefined) this.#countIdle()
+    return stream
+  }
+
+  #countIdle(): void {
+    if (this.#idleFrames-- <= 0) throw new ProtocolError('Too many frames that change nothing')
   }
 
   #giveUp(stream: Stream, outcome: Outcome): void {
-    if (!this.#streams.has(stream.id)) return
+    if (!this.#isOpen(stream)) return
     if (!this.#isEnded) this.#deps.write({ kind: 'cancel', stream: stream.id })
+    this.#idleFrames += CROSSING_FRAMES_MAX
     this.#close(stream, outcome)
   }
 
   #close(stream: Stream, outcome: Outcome): void {
     this.#streams.delete(stream.id)
+    stream.withdraw()
     // The session's credit for these bytes comes from the agent; the gateway's memory is free of them.
-    if (stream.outstanding > 0) this.#deps.budget.give(this.#deps.owner, stream.outstanding)
-    stream.outstanding = 0
+    if (stream.held > 0) this.#deps.budget.give(this.#deps.owner, stream.held)
+    stream.held = 0
     stream.settle(outcome)
     this.#wake()
   }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 
 import { Registry } from 'prom-client'
 
@@ -31,7 +32,9 @@ export async function openGateway(
   const nats = await openNats(natsUrl, name, log)
   stack.defer(async () => await nats.close())
   const registry = new Registry()
-  const remoteIpOf = () => '127.0.0.1'
+  // Tests that come from elsewhere say so.
+  const remoteIpOf = ({ headers }: IncomingMessage) =>
+    String(headers['x-forwarded-for'] ?? '127.0.0.1')
   const gateway = stack.use(
     await startGateway({
       db,

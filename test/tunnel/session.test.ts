@@ -9,7 +9,7 @@ import type { WebSocket } from 'ws'
 import { dial } from '../../connector-agent/dial.ts'
 import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
 import { encodeFrame } from '../../core/tunnel/frames.ts'
-import { type Link, type LinkEnd, openLink } from '../../core/tunnel/link.ts'
+import { type Link, type LinkEnd, type LinkTiming, openLink } from '../../core/tunnel/link.ts'
 import { FRAME_BYTES_MAX } from '../../core/tunnel/protocol.ts'
 import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
 import { type Admission, buildTunnelServer, type Dialled } from '../../dataplane/gateway/server.ts'
@@ -17,7 +17,7 @@ import { Session, type SessionOwner } from '../../dataplane/gateway/session.ts'
 import { Sessions } from '../../dataplane/gateway/sessions.ts'
 
 const OWNER: SessionOwner = { replicaId: 'r', connectorId: 'c', organisationId: 'o' }
-const QUICK = { pingMs: 50, silenceMs: 200 }
+const QUICK = { pingMs: 200, silenceMs: 1_000 }
 const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }
 const NEVER = new AbortController().signal
 
@@ -31,6 +31,7 @@ interface Gateway extends AsyncDisposable {
 
 async function openGateway(
   admit: () => Promise<Admission<SessionOwner>> = async () => ({ kind: 'admitted', owner: OWNER }),
+  timing?: LinkTiming,
 ): Promise<Gateway> {
   const sessions = new Sessions(Math.random)
   const ends: LinkEnd[] = []
@@ -50,7 +51,7 @@ async function openGateway(
         {
           budget: new BodyBudget(1024 * 1024, 1024 * 1024),
           gatewayName: 'gateway-1',
-          timing: QUICK,
+          timing,
           changed: () => {},
           closed: (closed, end) => {
             sessions.remove(closed)
@@ -88,7 +89,7 @@ interface Agent {
   settings: Promise<unknown>
 }
 
-async function openAgent(url: string, perform: Perform): Promise<Agent> {
+async function openAgent(url: string, perform: Perform, timing?: LinkTiming): Promise<Agent> {
   const ended = Promise.withResolvers<LinkEnd>()
   const settings = Promise.withResolvers<unknown>()
   let agent: Agent | undefined
@@ -102,7 +103,7 @@ async function openAgent(url: string, perform: Perform): Promise<Agent> {
         },
         closed: ended.resolve,
       },
-      QUICK,
+      timing,
     )
     const streams = new AgentStreams({
       write: (frame) => link.write(frame),
@@ -227,6 +228,62 @@ test('a frame over the limit ends the session before it is read whole', async ()
   expect(await ended.promise).toBe(1009)
 })
 
+test('an agent that sends and does not read is cut, whatever is written for it', async () => {
+  await using gateway = await openGateway()
+  const opened = Promise.withResolvers<WebSocket>()
+  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => opened.resolve(socket))
+  const socket = await opened.promise
+  socket.on('error', () => {})
+  socket.pause()
+  const alive = setInterval(() => socket.ping(), 1_000)
+  const headers: [string, string][] = [['x-large', 'x'.repeat(60_000)]]
+  const session = gateway.sessions.pick('c')
+  while (gateway.ends.length === 0) {
+    const controller = new AbortController()
+    const outcome = session?.streams.send({ ...request(''), headers }, bytes(''), controller.signal)
+    controller.abort()
+    await outcome
+    await sleep(0)
+  }
+  clearInterval(alive)
+  expect(gateway.ends).toEqual([{ code: 4408, reason: 'The other side does not read' }])
+  socket.terminate()
+})
+
+test('an agent that floods its session with pings is closed', async () => {
+  await using gateway = await openGateway()
+  const ended = Promise.withResolvers<LinkEnd>()
+  const opened = Promise.withResolvers<WebSocket>()
+  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => opened.resolve(socket))
+  const socket = await opened.promise
+  socket.on('close', (code, text) => ended.resolve({ code, reason: text.toString() }))
+  // Each has its pong before the next goes, so that it is their number alone that counts.
+  for (let n = 0; n < 110 && gateway.ends.length === 0; n++) {
+    socket.ping()
+    await Promise.race([once(socket, 'pong'), ended.promise])
+  }
+  expect(await ended.promise).toEqual({ code: 1002, reason: 'Too many pings' })
+})
+
+test('a fault of one side ends that session alone, and is told to whoever keeps the log', async () => {
+  await using gateway = await openGateway()
+  const other = await openAgent(gateway.url, ok)
+  const fault = new Error('A bug')
+  const ended = Promise.withResolvers<LinkEnd>()
+  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => {
+    openLink(socket, {
+      frame: () => {
+        throw fault
+      },
+      closed: ended.resolve,
+    })
+  })
+  expect(await ended.promise).toEqual({ code: 1011, reason: 'Internal error', fault })
+  await eventually('the other session alone is left', () => gateway.sessions.count === 1)
+  expect(gateway.ends).toEqual([{ code: 1011, reason: 'Internal error' }])
+  other.link.cut()
+})
+
 test.for<[status: number, data: object | undefined, reason: string | undefined]>([
   [401, undefined, undefined],
   [403, { reason: 'connector_deleted' }, 'connector_deleted'],
@@ -316,16 +373,16 @@ async function openProxy(
 }
 
 test('both sides notice a link that is cut without a close', async () => {
-  await using gateway = await openGateway()
+  await using gateway = await openGateway(undefined, QUICK)
   await using proxy = await openProxy(gateway.port)
-  const agent = await openAgent(`ws://127.0.0.1:${proxy.port}/v1/tunnel`, ok)
+  const agent = await openAgent(`ws://127.0.0.1:${proxy.port}/v1/tunnel`, ok, QUICK)
   expect(gateway.sessions.count).toBe(1)
-  await sleep(400)
+  await sleep(2 * QUICK.silenceMs)
   expect(gateway.sessions.count).toBe(1)
   proxy.freeze()
   const frozenAt = performance.now()
   expect(await agent.ended).toEqual({ code: 4408, reason: 'The other side is silent' })
   await eventually('the gateway notices', () => gateway.ends.length === 1)
   expect(gateway.ends[0]?.code).toBe(4408)
-  expect(performance.now() - frozenAt).toBeLessThan(1_000)
+  expect(performance.now() - frozenAt).toBeLessThan(5 * QUICK.silenceMs)
 })

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
+import { PIECE_BYTES } from '../../core/tunnel/call.ts'
 import { decodeFrame, encodeFrame, type Frame } from '../../core/tunnel/frames.ts'
 import {
   type RequestHead,
   SESSION_STREAMS_MAX,
   SESSION_WINDOW_BYTES,
-  STREAM_WINDOW_BYTES,
 } from '../../core/tunnel/protocol.ts'
 import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
 import { GatewayStreams } from '../../dataplane/gateway/streams.ts'
@@ -167,11 +167,11 @@ test('streams that stand still hold their window and no more, and stall nobody e
   })
   const body = Buffer.alloc(MIB, 1)
   const stalled = Array.from({ length: SESSION_STREAMS_MAX - 1 }, (_, at) =>
-    link.gateway.send(head(`stalled ${at}`, body), inChunks(body, 100_000), NEVER),
+    link.gateway.send(head(`stalled ${at}`, body), inChunks(body, PIECE_BYTES), NEVER),
   )
-  await sleep(100)
-  expect(link.budget.used).toBe((SESSION_STREAMS_MAX - 1) * STREAM_WINDOW_BYTES)
-
+  await vi.waitFor(() => expect(link.agent.inFlight).toBe(SESSION_STREAMS_MAX - 1), 5_000)
+  // The gateway holds a piece of each, most of which no agent has.
+  expect(link.budget.used).toBe((SESSION_STREAMS_MAX - 1) * PIECE_BYTES)
   const quick = await link.gateway.send(head('quick', body), inChunks(body, 100_000), NEVER)
   expect(quick.kind).toBe('response')
 
@@ -183,12 +183,12 @@ test('streams that stand still hold their window and no more, and stall nobody e
 })
 
 test('the budget of the gateway bounds what all streams of an owner have under way', async () => {
-  const share = 100_000
-  const link = linked(echo, MIB, share)
-  const body = Buffer.alloc(MIB, 1)
+  const share = 3 * PIECE_BYTES
+  const link = linked(echo, 16 * MIB, share)
+  const body = Buffer.alloc(2 * MIB, 1)
   const outcomes = await Promise.all(
     Array.from({ length: 8 }, (_, at) =>
-      link.gateway.send(head(String(at), body), inChunks(body, 50_000), NEVER),
+      link.gateway.send(head(String(at), body), inChunks(body, PIECE_BYTES), NEVER),
     ),
   )
   expect(outcomes.every(({ kind }) => kind === 'response')).toBe(true)
@@ -207,7 +207,7 @@ test('a cut settles every request: unsent before the end of its body, lost after
     yield small
     await new Promise(() => {})
   })()
-  const unsent = link.gateway.send(head('unsent', small), endless, NEVER)
+  const unsent = link.gateway.send({ ...head('unsent', small), bodyBytes: 9 }, endless, NEVER)
   await sleep(30)
   link.cut()
   expect(await sent).toEqual({ kind: 'lost' })

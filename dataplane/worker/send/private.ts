@@ -26,7 +26,10 @@ export function privateTransport(calls: GatewayCalls, connectorId: string): Tran
   }
 }
 
-/** An agent that goes away refuses requests that were under way to it: another one has them at once. */
+/**
+ * An agent that goes away refuses requests that were under way to it, and a gateway may be full: another one has them at
+ * once.
+ */
 async function dispatch(
   calls: GatewayCalls,
   head: { connectorId: string; request: RequestHead },
@@ -34,7 +37,7 @@ async function dispatch(
 ): Promise<CallOutcome> {
   let outcome = await calls.call(head, body)
   for (let tries = 1; tries < DISPATCHES_MAX; tries++) {
-    if (outcome.kind !== 'unsent' || outcome.isFull) break
+    if (outcome.kind !== 'unsent') break
     await sleep(DISPATCH_AGAIN_MS * tries)
     outcome = await calls.call(head, body)
   }
