@@ -1,0 +1,210 @@
+{{- define "postern.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "postern.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "postern.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "postern.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Labels that never change: a Deployment's selector is immutable. */ -}}
+{{- define "postern.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "postern.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "postern.labels" -}}
+{{ include "postern.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: postern
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "postern.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "postern.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "postern.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The roles that run, a dictionary of name to program and ports. */ -}}
+{{- define "postern.roles" -}}
+api: { program: api/main.ts, port: 8080, portName: API_PORT, minReady: 0 }
+ingest: { program: dataplane/ingest/main.ts, port: 8081, portName: INGEST_PORT }
+worker: { program: dataplane/worker/main.ts }
+{{- if .Values.gateway.enabled }}
+gateway: { program: dataplane/gateway/main.ts, port: 8082, portName: GATEWAY_PORT }
+{{- end }}
+housekeeper: { program: dataplane/housekeeper/main.ts }
+{{- end -}}
+
+{{- define "postern.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "postern.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- /* A value that a Secret holds, as a file: an environment shows in `describe`, crash dumps and child processes. */ -}}
+{{- define "postern.secretVolume" -}}
+{{- $sources := list -}}
+{{- if not .Values.evaluation.enabled -}}
+{{- $sources = append $sources (dict "secret" .Values.database.existingSecret "path" "database-url") -}}
+{{- $sources = append $sources (dict "secret" .Values.nats.existingSecret "path" "nats-url") -}}
+{{- end -}}
+{{- $sources = append $sources (dict "secret" .Values.encryptionKey.existingSecret "path" "encryption-key") -}}
+{{- if .Values.spool.existingSecret.name -}}
+{{- $sources = append $sources (dict "secret" .Values.spool.existingSecret "path" "spool-nats-url") -}}
+{{- end -}}
+{{- if .Values.database.caSecret.name -}}
+{{- $sources = append $sources (dict "secret" .Values.database.caSecret "path" "database-ca.crt") -}}
+{{- end -}}
+name: secrets
+projected:
+  defaultMode: 0440
+  sources:
+    {{- range $sources }}
+    - secret:
+        name: {{ .secret.name }}
+        items: [{ key: {{ .secret.key | quote }}, path: {{ .path }} }]
+    {{- end }}
+{{- end -}}
+
+{{- /* Environment of every role. */ -}}
+{{- define "postern.env" -}}
+{{- $full := include "postern.fullname" . -}}
+{{- if .Values.evaluation.enabled }}
+- name: POSTGRES_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.evaluation.postgresql.password.existingSecret.name }}
+      key: {{ .Values.evaluation.postgresql.password.existingSecret.key | quote }}
+- name: DATABASE_URL
+  value: postgres://postern:$(POSTGRES_PASSWORD)@{{ $full }}-postgresql:5432/postern
+- name: NATS_URL
+  value: nats://{{ $full }}-nats:4222
+{{- else }}
+- { name: DATABASE_URL_FILE, value: /etc/postern/secrets/database-url }
+- { name: NATS_URL_FILE, value: /etc/postern/secrets/nats-url }
+{{- end }}
+- { name: POSTERN_ENCRYPTION_KEY_FILE, value: /etc/postern/secrets/encryption-key }
+{{- if .Values.database.caSecret.name }}
+- { name: NODE_EXTRA_CA_CERTS, value: /etc/postern/secrets/database-ca.crt }
+{{- end }}
+- { name: DATABASE_POOL_MAX, value: {{ .Values.database.poolMax | quote }} }
+{{- if .Values.spool.existingSecret.name }}
+- { name: SPOOL_NATS_URL_FILE, value: /etc/postern/secrets/spool-nats-url }
+{{- end }}
+{{- with .Values.spool.replicas }}
+- { name: SPOOL_REPLICAS, value: {{ . | quote }} }
+{{- end }}
+{{- if or .Values.spool.existingSecret.name .Values.spool.replicas }}
+- { name: SPOOL_MAX_MB, value: {{ .Values.spool.maxMb | int64 | quote }} }
+{{- end }}
+{{- with .Values.urls.api }}
+- { name: API_URL, value: {{ . | quote }} }
+{{- end }}
+- { name: INGEST_URL, value: {{ .Values.urls.ingest | default (printf "http://%s-ingest.%s.svc" $full .Release.Namespace) | quote }} }
+{{- if .Values.gateway.enabled }}
+- { name: GATEWAY_URL, value: {{ .Values.urls.gateway | default (printf "ws://%s-gateway.%s.svc" $full .Release.Namespace) | quote }} }
+{{- end }}
+{{- with .Values.settings }}
+- { name: LOG_LEVEL, value: {{ .logLevel | quote }} }
+{{- with .trustedProxies }}
+- { name: TRUSTED_PROXIES, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with .deliveryAllowCidrs }}
+- { name: DELIVERY_ALLOW_CIDRS, value: {{ join "," . | quote }} }
+{{- end }}
+- { name: DEFAULT_PLAN, value: {{ .defaultPlan | quote }} }
+- { name: KEY_PREFIX, value: {{ .keyPrefix | quote }} }
+- { name: API_REQUESTS_PER_MINUTE, value: {{ .apiRequestsPerMinute | int64 | quote }} }
+- { name: CONNECTIONS_PER_ADDRESS, value: {{ .connectionsPerAddress | int64 | quote }} }
+- { name: CONNECTIONS_PER_SOURCE, value: {{ .connectionsPerSource | int64 | quote }} }
+{{- if .plans }}
+- { name: PLANS_FILE, value: /etc/postern/plans/plans.json }
+{{- end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "postern.volumeMounts" -}}
+- { name: secrets, mountPath: /etc/postern/secrets, readOnly: true }
+- { name: tmp, mountPath: /tmp }
+{{- if .Values.settings.plans }}
+- { name: plans, mountPath: /etc/postern/plans, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "postern.volumes" -}}
+- {{- include "postern.secretVolume" . | nindent 2 }}
+- { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+{{- if .Values.settings.plans }}
+- { name: plans, configMap: { name: {{ include "postern.fullname" . }}-plans } }
+{{- end }}
+{{- end -}}
+
+{{- /* Members of a pod that no role needs of its own. */ -}}
+{{- define "postern.podBase" -}}
+serviceAccountName: {{ include "postern.serviceAccountName" . }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- include "postern.podSecurityContext" . | nindent 2 }}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Says in one sentence which value is missing. */ -}}
+{{- define "postern.refuse" -}}
+{{- if not .Values.encryptionKey.existingSecret.name -}}
+{{- fail "encryptionKey.existingSecret.name: is missing. Name a Secret that holds base64 of 32 random bytes: kubectl create secret generic postern --from-literal=encryption-key=$(openssl rand -base64 32)" -}}
+{{- end -}}
+{{- if .Values.evaluation.enabled -}}
+{{- if not .Values.evaluation.postgresql.password.existingSecret.name -}}
+{{- fail "evaluation.postgresql.password.existingSecret.name: is missing. Name a Secret that holds a password for the PostgreSQL of the evaluation" -}}
+{{- end -}}
+{{- else -}}
+{{- range $name := list "database" "nats" -}}
+{{- if not (index $.Values $name "existingSecret" "name") -}}
+{{- fail (printf "%s.existingSecret.name: is missing. Name a Secret that holds the URL, or set evaluation.enabled to try Postern with services of its own" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $kind := list "ingress" "gatewayApi" -}}
+{{- if (index $.Values $kind).enabled -}}
+{{- range $role := list "api" "ingest" "gateway" -}}
+{{- if and (ne $role "gateway") (not (index $.Values.urls $role)) -}}
+{{- fail (printf "urls.%s: is missing. %s needs its host" $role $kind) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $.Values.gateway.enabled (not $.Values.urls.gateway) -}}
+{{- fail (printf "urls.gateway: is missing. %s needs its host, or set gateway.enabled to false" $kind) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
