@@ -4,7 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import type { Delivery as Row } from '../../core/db/deliveries/read/deliveries.ts'
 import { ATTEMPT_ERROR_CODES } from '../../core/delivery/attempt-error.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
-import { Id, Timestamp, moment } from '../http/fields.ts'
+import { Id, Timestamp } from '../http/fields.ts'
 
 const DELIVERY_STATUSES = [
   'pending',
@@ -95,6 +95,10 @@ export function viewDelivery(row: Row): z.output<typeof Delivery> {
     completedAt: moment(row.completedAt),
     createdAt: timestamp(timeOfId(row.id)),
   })
+}
+
+export function moment(date: Date | null): string | null {
+  return date === null ? null : timestamp(date.getTime())
 }
 
 /** Microseconds are as fine as the measurement is. */

@@ -2,7 +2,8 @@ import { timestamp } from '../../../core/clock.ts'
 import { listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { createKey, endKey, rescopeKey } from '../../accounts/organisations.ts'
-import { Moment, Name, moment } from '../../http/fields.ts'
+import { moment } from '../../deliveries/shape.ts'
+import { Moment, Name } from '../../http/fields.ts'
 import {
   idArgument,
   permissionArguments,

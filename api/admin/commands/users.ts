@@ -2,7 +2,7 @@ import { timestamp } from '../../../core/clock.ts'
 import { listInvitations, type Invitation } from '../../../core/db/configuration/invitations.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { Email, endInvitation, invite as inviteUser, Role } from '../../accounts/invitations.ts'
-import { moment } from '../../http/fields.ts'
+import { moment } from '../../deliveries/shape.ts'
 import { idArgument, textArgument } from '../arguments.ts'
 import { organisationArgument, type Command } from '../command.ts'
 
