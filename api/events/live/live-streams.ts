@@ -64,7 +64,7 @@ interface Open {
   actor: string
   organisationId: string
   grant: StreamGrant
-  /** Those of the key or person when it was admitted. */
+  /** As the key or person had them when admitted. */
   rights: string
 }
 
