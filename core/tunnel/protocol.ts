@@ -78,7 +78,8 @@ const Phases = z.strictObject({
 
 /** The destination's answer. Its body follows in the same frame, cut. */
 export const ResponseHead = z.strictObject({
-  status: z.int().min(200).max(599),
+  /** Whatever three digits a destination answers. */
+  status: z.int().min(200).max(999),
   headers: Headers,
   phases: Phases,
 })

@@ -1,4 +1,5 @@
 import { isIP, Socket, type LookupFunction } from 'node:net'
+import type { SecureContext } from 'node:tls'
 
 import { buildConnector, Client, errors } from 'undici'
 
@@ -32,10 +33,17 @@ export class Connections {
   readonly #resting = new Map<string, Connection[]>()
   readonly #open = new Set<Connection>()
   readonly #max: number
+  readonly #secureContext: SecureContext | undefined
 
-  constructor(lookupOf: (tenant: string) => LookupFunction, max = SOCKETS_MAX) {
+  /** `secureContext` has the certificates for TLS, when not those of Node. */
+  constructor(
+    lookupOf: (tenant: string) => LookupFunction,
+    max = SOCKETS_MAX,
+    secureContext?: SecureContext,
+  ) {
     this.#max = max
     this.#lookupOf = lookupOf
+    this.#secureContext = secureContext
   }
 
   /** Returns an idle connection, or else a new one. */
@@ -81,7 +89,12 @@ export class Connections {
     if (known !== undefined) return known
     if (this.#connectors.size >= CONNECTORS_MAX) this.#connectors.clear()
     const lookup = this.#lookupOf(tenant)
-    const connector = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup })
+    const connector = buildConnector({
+      timeout: CONNECT_TIMEOUT_MS,
+      allowH2: false,
+      lookup,
+      ...(this.#secureContext && { secureContext: this.#secureContext }),
+    })
     this.#connectors.set(tenant, connector)
     return connector
   }
