@@ -8,7 +8,7 @@ function listOf(
 ) {
   return compileAllowList({
     rules: rules.map(parseAllow),
-    narrowedTo: (more.narrowedTo ?? []).map(parseAllow),
+    narrowedTo: more.narrowedTo ?? [],
     allowLoopback: more.allowLoopback ?? false,
     ownAddresses: new Set(more.own ?? []),
   })

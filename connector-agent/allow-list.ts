@@ -33,14 +33,15 @@ export interface AllowList {
 interface Rule {
   matchesHost: (host: string) => boolean
   cidrs: CompiledCidrs | undefined
-  ports: ReadonlySet<number>
+  /** Undefined: every port. */
+  ports: ReadonlySet<number> | undefined
   schemes: ReadonlySet<string>
 }
 
 interface Options {
   rules: readonly AllowRule[]
-  /** The server's list, which narrows the rules. Empty narrows nothing. */
-  narrowedTo: readonly AllowRule[]
+  /** The server's list, which narrows the rules. Empty narrows nothing. Without a port or a scheme it means every one. */
+  narrowedTo: readonly string[]
   allowLoopback: boolean
   /** Addresses of this machine: dialling one of them is dialling loopback. */
   ownAddresses: ReadonlySet<string>
@@ -52,11 +53,12 @@ const OPENABLE: ReadonlySet<string> = new Set(['public', 'private', 'cgnat', 'un
 
 /** Denies by default. Throws an error that names the first bad CIDR or host. */
 export function compileAllowList(options: Options): AllowList {
-  const own = options.rules.map(compileRule)
-  const narrow = options.narrowedTo.map(compileRule)
+  const own = options.rules.map((rule) => compileRule(rule))
+  const narrow = options.narrowedTo.map(compileNarrowing)
+  const ownAddresses = compileCidrs([...options.ownAddresses])
   const isOpenable = (address: string): boolean => {
     const kind = addressClass(address)
-    if (kind === 'loopback' || options.ownAddresses.has(address)) return options.allowLoopback
+    if (kind === 'loopback' || isWithin(address, ownAddresses)) return options.allowLoopback
     return OPENABLE.has(kind)
   }
   return {
@@ -104,6 +106,53 @@ export function parseAllow(text: string): AllowRule {
   return rule.data
 }
 
+/**
+ * Rules as text: each line a JSON list, of texts and of rules, or texts with commas between them. Names every fault.
+ */
+export function readAllowRules(text: string): { rules: AllowRule[]; faults: string[] } {
+  const rules: AllowRule[] = []
+  const faults: string[] = []
+  for (const item of itemsOf(text, faults)) {
+    try {
+      rules.push(typeof item === 'string' ? parseAllow(item) : readRule(item))
+    } catch (error) {
+      faults.push(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return { rules, faults }
+}
+
+function itemsOf(text: string, faults: string[]): unknown[] {
+  const from = text.search(/^\s*[[{]/m)
+  // A CIDR of IPv6 begins with a bracket too, and a JSON list holds a quote, a brace or nothing behind it.
+  const isJson = from !== -1 && /^\s*(?:\{|\[\s*["{\]])/.test(text.slice(from))
+  const listed = (isJson ? text.slice(0, from) : text)
+    .split(/[,\n]/)
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+  if (!isJson) return listed
+  try {
+    const json: unknown = JSON.parse(text.slice(from))
+    if (Array.isArray(json)) return [...listed, ...json]
+    faults.push('Cannot read the rules: expected a JSON list')
+  } catch (error) {
+    faults.push(`Cannot read the rules: ${error instanceof Error ? error.message : 'no JSON'}`)
+  }
+  return listed
+}
+
+function readRule(item: unknown): AllowRule {
+  const { data, error } = AllowRule.safeParse(item)
+  if (data === undefined) {
+    const [issue] = error.issues
+    throw new Error(
+      `Cannot read the rule ${JSON.stringify(item).slice(0, 100)}: ${[...(issue?.path ?? []), issue?.message ?? ''].join(' ')}`,
+    )
+  }
+  compileRule(data)
+  return data
+}
+
 const SHAPES =
   'expected a host, *.host, address or CIDR, with an optional scheme before and port behind it'
 
@@ -115,6 +164,17 @@ function compileRule(rule: AllowRule): Rule {
     cidrs,
     ports: new Set(rule.ports ?? schemes.map((scheme) => DEFAULT_PORTS[scheme])),
     schemes: new Set(schemes.map((scheme) => `${scheme}:`)),
+  }
+}
+
+/** An entry that this agent cannot read covers nothing: a narrowing must not widen because it is misunderstood. */
+function compileNarrowing(text: string): Rule {
+  try {
+    const rule = parseAllow(text)
+    const compiled = compileRule(rule)
+    return rule.ports === undefined ? { ...compiled, ports: undefined } : compiled
+  } catch {
+    return { matchesHost: () => false, cidrs: undefined, ports: undefined, schemes: new Set() }
   }
 }
 
@@ -138,7 +198,7 @@ function covers(rules: readonly Rule[], url: URL, address?: string): boolean {
 }
 
 function matches(rule: Rule, url: URL, address: string | undefined): boolean {
-  if (!rule.schemes.has(url.protocol) || !rule.ports.has(portOf(url))) return false
+  if (!rule.schemes.has(url.protocol) || rule.ports?.has(portOf(url)) === false) return false
   if (rule.cidrs === undefined) return rule.matchesHost(plainHost(url.hostname))
   // A name may have an address in the range: that is told when it is resolved.
   return address === undefined || isWithin(address, rule.cidrs)
