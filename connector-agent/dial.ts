@@ -1,3 +1,5 @@
+import type { Agent } from 'node:http'
+
 import { WebSocket } from 'ws'
 import { z } from 'zod'
 
@@ -12,6 +14,8 @@ export type Dialled =
       status: number
       code: string
       reason: string | undefined
+      /** How many gateways there are, when there is a session at this one already. */
+      gateways: number | undefined
       message: string
       retryAfterMs: number | undefined
     }
@@ -23,8 +27,8 @@ interface Target {
   token: string
   /** Names of the gateways at which there is a session already. */
   gateways: readonly string[]
-  /** PEM certificates to trust beside the system's. */
-  ca?: string[]
+  /** How the gateway is reached; directly when it is left out. */
+  agent?: Agent
 }
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
@@ -34,7 +38,10 @@ const RETRY_AFTER_MS_MAX = 300_000
 const Refusal = z.object({
   code: z.string().catch(''),
   message: z.string().catch(''),
-  data: z.object({ reason: z.string().optional() }).optional().catch(undefined),
+  data: z
+    .object({ reason: z.string().optional(), gateways: z.number().optional() })
+    .optional()
+    .catch(undefined),
 })
 
 /**
@@ -52,7 +59,7 @@ export async function dial(target: Target, opened: (socket: WebSocket) => void):
     maxPayload: FRAME_BYTES_MAX,
     perMessageDeflate: false,
     followRedirects: false,
-    ...(target.ca && { ca: target.ca }),
+    ...(target.agent && { agent: target.agent }),
   })
   let gateway = ''
   socket.on('upgrade', (response) => {
@@ -74,6 +81,7 @@ export async function dial(target: Target, opened: (socket: WebSocket) => void):
         status: response.statusCode ?? 0,
         code,
         reason: data?.reason,
+        gateways: data?.gateways,
         message,
         retryAfterMs: readRetryAfter(response.headers['retry-after']),
       })

@@ -8,7 +8,7 @@ import {
 } from '../core/tunnel/protocol.ts'
 
 /** The result of a request to the destination. */
-type Answer =
+export type Answer =
   | { kind: 'response'; head: ResponseHead; body: Uint8Array }
   | { kind: 'failure'; failure: Failure }
 
@@ -27,6 +27,7 @@ interface StreamsDeps {
 
 /** Credit is given back in pieces of this size, so that it costs few frames. */
 const CREDIT_STEP_BYTES = STREAM_WINDOW_BYTES / 2
+const MESSAGE_LENGTH_MAX = 500
 const NOTHING_DONE = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 0 }
 
 /**
@@ -80,9 +81,14 @@ export class AgentStreams {
     await this.#drained.promise
   }
 
-  /** The socket is closed: nobody waits for an answer. */
+  /**
+   * The socket is closed. Requests whose bodies are here go on to their end: the destination may have them, and their
+   * answers are there when they are asked for once more.
+   */
   end(): void {
-    for (const controller of this.#controllers.values()) controller.abort()
+    for (const [id, controller] of this.#controllers) {
+      if (this.#streams.get(id)?.isComplete !== true) controller.abort()
+    }
   }
 
   #open(id: number, head: RequestHead): void {
@@ -111,7 +117,7 @@ export class AgentStreams {
     body: IncomingBody,
     signal: AbortSignal,
   ): Promise<void> {
-    const answer = await this.#deps.perform(head, body, signal)
+    const answer = await this.#deps.perform(head, body, signal).catch(internal)
     this.#streams.delete(id)
     this.#controllers.delete(id)
     this.#returnCredit(body.discard())
@@ -150,6 +156,15 @@ export class AgentStreams {
   }
 }
 
+function internal(error: unknown): Answer {
+  const message =
+    error instanceof Error ? error.message.slice(0, MESSAGE_LENGTH_MAX) : 'Internal error'
+  return {
+    kind: 'failure',
+    failure: { code: 'internal', message, isUnsent: false, phases: NOTHING_DONE },
+  }
+}
+
 /** A request body on its way to the destination, held within the window of its stream. */
 class IncomingBody implements AsyncIterable<Uint8Array> {
   readonly #passedOn: (bytes: number) => void
@@ -162,6 +177,11 @@ class IncomingBody implements AsyncIterable<Uint8Array> {
 
   constructor(passedOn: (bytes: number) => void) {
     this.#passedOn = passedOn
+  }
+
+  /** Its end has come, though not all of it may be read. */
+  get isComplete(): boolean {
+    return this.#isComplete
   }
 
   push(bytes: Uint8Array): void {

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
+import { AGENT_FLAGS, AGENT_SETTING_NAMES } from '../connector-agent/settings.ts'
 import { SETTING_NAMES } from '../core/config.ts'
 import { STATUS } from '../core/errors.ts'
 import * as limits from '../core/limits.ts'
@@ -59,6 +60,22 @@ test('operator and connector-agent never touch the database', () => {
   expect(bad).toEqual([])
 })
 
+test('nothing that the agent or the operator imports leads to the database or NATS', () => {
+  const next = new Map<string, string[]>()
+  for (const { from, to } of imports()) next.set(from, [...(next.get(from) ?? []), to])
+  const programs = sources.filter(
+    (file) => WITHOUT_DATABASE.includes(programOf(file)) && !file.endsWith('.test.ts'),
+  )
+  const reached = new Set(programs)
+  for (const file of reached) for (const to of next.get(file) ?? []) reached.add(to)
+  expect(
+    [...reached].filter((file) =>
+      /^(?:core\/(?:db|jetstream)\/|core\/nats\.ts|kysely|pg|@nats-io)/.test(file),
+    ),
+  ).toEqual([])
+  expect(reached.size).toBeGreaterThan(programs.length)
+})
+
 test('kysely and pg are imported under core/db only', () => {
   const bad = sources.filter(
     (file) =>
@@ -79,6 +96,17 @@ test('no default of a URL setting is written outside core/config.ts', () => {
 test('the README documents every setting and no other', () => {
   const documented = constants('README.md').map((row) => row.split(' = ')[0] ?? '')
   expect(documented.toSorted()).toEqual(SETTING_NAMES.toSorted())
+})
+
+test('docs/connector.md documents every setting of the agent and no other', () => {
+  const documented = constants('docs/connector.md').map((row) => row.split(' = ')[0] ?? '')
+  expect(documented.toSorted()).toEqual(AGENT_SETTING_NAMES.toSorted())
+  const flags = [
+    ...readFileSync(join(ROOT, 'docs/connector.md'), 'utf8').matchAll(/^\| [A-Z_]+ .*$/gm),
+  ]
+    .flatMap(([row]) => [...row.matchAll(/`--([a-z-]+)`/g)].map(([, flag]) => flag))
+    .filter((flag) => flag !== undefined)
+  expect(flags).toEqual(expect.arrayContaining(Object.keys(AGENT_FLAGS)))
 })
 
 test('docs/errors.md documents every error code with its status and no other', () => {

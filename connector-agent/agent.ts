@@ -1,0 +1,86 @@
+import type { Registry } from 'prom-client'
+
+import { Names } from '../core/egress/names.ts'
+import type { Logger } from '../core/log.ts'
+import { FileText, secureContextFor } from './certificates.ts'
+import { Connector } from './connector.ts'
+import { openDestinations } from './destinations.ts'
+import { whyClock } from './explain.ts'
+import type { IdentityFile } from './identity.ts'
+import { openMetrics } from './metrics.ts'
+import { performer, type Performed } from './perform.ts'
+import { openReach } from './proxy.ts'
+import { RecentAnswers } from './recent-answers.ts'
+import { openRelay } from './relay.ts'
+import type { AgentSettings } from './settings.ts'
+
+interface AgentOptions {
+  settings: AgentSettings
+  file: IdentityFile
+  version: string
+  log: Logger
+  registry: Registry
+  /** Told of each request. */
+  performed: (done: Performed) => void
+}
+
+/** Puts an agent together. It begins with `run()`. */
+export function openAgent({
+  settings,
+  file,
+  version,
+  log,
+  registry,
+  performed,
+}: AgentOptions): Connector {
+  const reach = openReach({
+    proxy: settings.POSTERN_PROXY,
+    noProxy: settings.NO_PROXY,
+    secureContext: secureContextFor({ ca: settings.RELAY_CA }),
+  })
+  const metrics = openMetrics({
+    registry,
+    version,
+    sessions: () => connector.sessions,
+    inFlight: () => connector.inFlight,
+    heartbeatAgeSeconds: () => connector.heartbeatAgeSeconds,
+  })
+  let isClockTold = false
+  const onClock = (aheadMs: number): void => {
+    const line = whyClock(aheadMs)
+    if (line !== undefined && !isClockTold) log.warn(line)
+    isClockTold = line !== undefined
+  }
+  const destinations = openDestinations(settings, new Names())
+  const perform = performer({
+    ...destinations,
+    recent: new RecentAnswers(),
+    performed(done) {
+      metrics.performed(done)
+      performed(done)
+    },
+  })
+  const connector = new Connector({
+    relayUrl: settings.POSTERN_URL,
+    relay: openRelay({ url: settings.POSTERN_URL, reach, onClock }),
+    reach,
+    file,
+    readKey: () => keyNow(settings),
+    instanceName: settings.INSTANCE_NAME,
+    version,
+    startedAt: new Date(),
+    perform,
+    narrow: destinations.rules.narrow,
+    metrics,
+    log,
+    random: Math.random,
+  })
+  return connector
+}
+
+/** A key in a file is read anew each time: it may have been changed. */
+function keyNow({ enrolmentKeyFile, POSTERN_ENROLLMENT_KEY }: AgentSettings): string | undefined {
+  if (enrolmentKeyFile === undefined) return POSTERN_ENROLLMENT_KEY
+  const read = new FileText(enrolmentKeyFile).read()
+  return 'text' in read ? read.text : undefined
+}

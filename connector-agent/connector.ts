@@ -1,0 +1,398 @@
+import type { Logger } from '../core/log.ts'
+import { whyUnusable } from '../core/settings/setting-files.ts'
+import type { LinkEnd } from '../core/tunnel/link.ts'
+import { CLOSE, TUNNEL_PATH } from '../core/tunnel/protocol.ts'
+import { backoffMs, waitMs } from './backoff.ts'
+import { dial } from './dial.ts'
+import { whyEnded, whyNotEnrolled, whyUnreachable } from './explain.ts'
+import { type Ended, hashOfKey, type Identity, type IdentityFile } from './identity.ts'
+import type { Metrics } from './metrics.ts'
+import { Nudge } from './nudge.ts'
+import type { Reach } from './proxy.ts'
+import type { Relay, RelayAnswer } from './relay.ts'
+import { Session } from './session.ts'
+import type { Perform } from './streams.ts'
+import { Telling } from './telling.ts'
+import { type Refused, Tunnels } from './tunnels.ts'
+
+interface ConnectorDeps {
+  relayUrl: string
+  relay: Relay
+  reach: Reach
+  file: IdentityFile
+  /** The enrolment key as it is now. */
+  readKey: () => string | undefined
+  instanceName: string
+  version: string
+  startedAt: Date
+  perform: Perform
+  narrow: (allowedHosts: readonly string[]) => void
+  metrics: Metrics
+  log: Logger
+  random: () => number
+}
+
+/** Why the relay does not take this agent for what it was. */
+type Loss = 'unknown' | 'identity_absent' | Ended['ended']
+
+/** A heartbeat whose token is not known is tried again this often, before the agent enrols anew. */
+const UNKNOWN_MAX = 3
+/** A replica may send one a second. */
+const HEARTBEAT_MS_MIN = 1_200
+/** A key that was made anew takes so long to reach every machine. */
+const KEY_PATIENCE_MS = 3 * 60_000
+/** Enrolments that follow one another within this time wait longer each time. */
+const ENROLMENTS_WINDOW_MS = 10 * 60_000
+const REVOKED = 'CONNECTOR_REPLICA_REVOKED'
+
+/** An agent: who it is to its relay, and the sessions that follow from it. */
+export class Connector {
+  readonly #deps: ConnectorDeps
+  readonly #tunnels: Tunnels
+  readonly #nudge = new Nudge()
+  readonly #tell: Telling
+  #identity: Identity | undefined
+  #ended: Ended['ended'] | undefined
+  #intervalMs = 0
+  #isDisabled = false
+  #isStopping = false
+  #loss: Loss | undefined
+  #heardAt: number | undefined
+  #enrolments: number[] = []
+
+  constructor(deps: ConnectorDeps) {
+    this.#deps = deps
+    this.#tell = new Telling(deps.log)
+    this.#tunnels = new Tunnels({
+      dial: async (gateways) => await this.#dial(gateways),
+      opened: (session) => this.#opened(session),
+      ended: (session, end) => this.#closed(session, end),
+      refused: (refused) => this.#refused(refused),
+      failed: (error) => this.#unreachable(error),
+      random: deps.random,
+    })
+  }
+
+  get sessions(): number {
+    return this.#tunnels.open.length
+  }
+
+  get inFlight(): number {
+    return this.#tunnels.inFlight
+  }
+
+  /** The relay has ended this agent: it does nothing more until it is started with another key. */
+  get hasEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
+  get heartbeatAgeSeconds(): number | undefined {
+    return this.#heardAt === undefined ? undefined : (performance.now() - this.#heardAt) / 1_000
+  }
+
+  /** Throws what keeps requests from reaching this agent. */
+  checkReady(): void {
+    if (this.#isStopping) throw new Error('Ending')
+    if (this.#ended !== undefined) throw new Error(whyEnded(this.#ended, this.#deps.file.path))
+    if (this.sessions > 0) return
+    throw new Error(
+      this.#isDisabled ? 'The connector is disabled' : (this.#tell.last ?? 'Connecting'),
+    )
+  }
+
+  /** Until `stop()`. */
+  async run(): Promise<void> {
+    const tunnels = this.#tunnels.run()
+    this.#takeUp()
+    while (!this.#isStopping) {
+      if (this.#ended !== undefined) await this.#nudge.wait(HOUR_MS)
+      else if (this.#identity === undefined) await this.#enrol()
+      else this.#lose(await this.#beat(this.#identity))
+    }
+    await tunnels
+  }
+
+  /** Takes no more requests and ends when those in flight are answered, `withinMs` at most. */
+  async stop(withinMs: number): Promise<void> {
+    this.#isStopping = true
+    this.#tunnels.hold(true)
+    await this.#tunnels.drain('The agent ends', withinMs)
+    this.#tunnels.stop()
+    this.#nudge.now()
+  }
+
+  /** Goes on as the agent that an earlier run was, when the disk has it. */
+  #takeUp(): void {
+    const { file, relayUrl, instanceName, readKey, log } = this.#deps
+    const kept = file.read()
+    const key = readKey()
+    const isOther = key !== undefined && kept?.keyHash !== hashOfKey(key)
+    if (kept === undefined || kept.relay !== relayUrl || isOther) return
+    if ('ended' in kept) {
+      this.#ended = kept.ended
+      log.error(whyEnded(kept.ended, file.path))
+    } else if (kept.instanceName === instanceName) {
+      this.#intervalMs = 0
+      this.#become(kept)
+    }
+  }
+
+  #become(identity: Identity): void {
+    this.#identity = identity
+    this.#loss = undefined
+    this.#isDisabled = false
+    this.#deps.narrow(identity.allowedHosts)
+    this.#tunnels.hold(false)
+  }
+
+  /** Tries until there is an identity. */
+  async #enrol(): Promise<void> {
+    const { relay, relayUrl, instanceName, version, startedAt, readKey, random } = this.#deps
+    await this.#paceEnrolments()
+    let refusedSince: number | undefined
+    for (let failures = 0; !this.#isStopping; failures++) {
+      const key = readKey()
+      const facts = { instanceName, version, startedAt: startedAt.toISOString() }
+      const answer = key === undefined ? NO_KEY : await relay.bootstrap(key, facts)
+      if (this.#isStopping) return
+      if (answer.kind === 'ok') {
+        const { heartbeatToken, heartbeatIntervalSeconds, ...rest } = answer.value
+        const identity = {
+          ...rest,
+          relay: relayUrl,
+          instanceName,
+          keyHash: hashOfKey(key),
+          token: heartbeatToken,
+        }
+        this.#keep(identity)
+        this.#intervalMs = heartbeatIntervalSeconds * 1_000
+        this.#heardAt = performance.now()
+        this.#tell.clear()
+        this.#deps.log.info(
+          { connectorId: rest.connectorId, replicaId: rest.replicaId },
+          `Enrolled as replica ${rest.replicaId} of connector ${rest.connectorId}`,
+        )
+        return this.#become(identity)
+      }
+      if (answer.kind === 'refused' && answer.reason === 'connector_deleted')
+        return this.#lose('connector_deleted')
+      refusedSince = this.#tellRefusal(answer, refusedSince)
+      const retryAfter = answer.kind === 'refused' ? answer.retryAfterMs : undefined
+      await this.#nudge.wait(waitMs(failures, retryAfter, random))
+    }
+  }
+
+  /** Says what is wrong once; of a key that stays unknown, once more when it has had its time. */
+  #tellRefusal(
+    answer: Exclude<RelayAnswer<never>, { kind: 'ok' }>,
+    since: number | undefined,
+  ): number | undefined {
+    const { relayUrl, instanceName } = this.#deps
+    if (answer.kind === 'failed') {
+      this.#tell.warn(`Cannot enrol: ${whyUnreachable(answer.error, new URL(relayUrl))}`)
+      return undefined
+    }
+    if (answer.status === 429 || answer.status === 503) {
+      this.#tell.warn(
+        `Cannot enrol yet: the relay at ${relayUrl} is busy (${answer.status}); trying again`,
+      )
+      return since
+    }
+    const line = `Cannot enrol: ${whyNotEnrolled(answer, relayUrl, instanceName)}`
+    const firstAt = answer.status === 401 ? (since ?? performance.now()) : undefined
+    if (firstAt !== undefined && performance.now() - firstAt > KEY_PATIENCE_MS)
+      this.#tell.error(line)
+    else this.#tell.warn(line)
+    return firstAt
+  }
+
+  async #paceEnrolments(): Promise<void> {
+    const now = performance.now()
+    this.#enrolments = this.#enrolments.filter((at) => now - at < ENROLMENTS_WINDOW_MS)
+    const before = this.#enrolments.length
+    if (before > 0) await this.#nudge.wait(HEARTBEAT_MS_MIN + backoffMs(before, this.#deps.random))
+    this.#enrolments.push(performance.now())
+  }
+
+  /** Heartbeats for as long as the relay knows the identity. */
+  async #beat(identity: Identity): Promise<Loss | undefined> {
+    let unknown = 0
+    let failures = 0
+    let waitFor = this.#intervalMs
+    while (!this.#isStopping) {
+      if (this.#loss === undefined && waitFor > 0) await this.#nudge.wait(waitFor)
+      if (this.#isStopping) return undefined
+      if (this.#loss !== undefined) return this.#loss
+      const sentAt = performance.now()
+      const answer = await this.#heartbeat(this.#identity ?? identity)
+      const base = HEARTBEAT_MS_MIN - Math.min(performance.now() - sentAt, HEARTBEAT_MS_MIN)
+      if (answer.kind === 'ok') {
+        unknown = 0
+        failures = 0
+        waitFor = Math.max(this.#intervalMs * (0.9 + this.#deps.random() * 0.1), HEARTBEAT_MS_MIN)
+        continue
+      }
+      const status = answer.kind === 'refused' ? answer.status : 0
+      if (answer.kind === 'refused' && answer.code === REVOKED)
+        return lossOf(answer.reason) ?? 'unknown'
+      if (status === 401 && ++unknown > UNKNOWN_MAX) return 'unknown'
+      const retryAfter = answer.kind === 'refused' ? answer.retryAfterMs : undefined
+      waitFor = base + waitMs(failures++, retryAfter, this.#deps.random)
+      if (answer.kind === 'failed')
+        this.#tell.warn(
+          `Cannot send a heartbeat: ${whyUnreachable(answer.error, new URL(this.#deps.relayUrl))}`,
+        )
+      else if (status !== 429 && status !== 401)
+        this.#tell.warn(
+          `The relay refused a heartbeat: ${answer.message || 'no reason'} (${status} ${answer.code})`,
+        )
+    }
+    return undefined
+  }
+
+  async #heartbeat(identity: Identity): ReturnType<Relay['heartbeat']> {
+    const { relay, startedAt, metrics, narrow } = this.#deps
+    const answer = await relay.heartbeat(identity.token, {
+      inFlight: this.inFlight,
+      sessions: this.sessions,
+      uptimeSeconds: Math.floor((Date.now() - startedAt.getTime()) / 1_000),
+    })
+    metrics.heartbeat(codeOf(answer))
+    if (answer.kind !== 'ok' || this.#loss !== undefined) return answer
+    const { heartbeatIntervalSeconds, gatewayUrl, allowedHosts, isDisabled, nextToken } =
+      answer.value
+    this.#heardAt = performance.now()
+    this.#intervalMs = heartbeatIntervalSeconds * 1_000
+    narrow(allowedHosts)
+    const next = { ...identity, gatewayUrl, allowedHosts, token: nextToken ?? identity.token }
+    // On disk before it is used: with its first use the old one ends.
+    if (JSON.stringify(next) !== JSON.stringify(identity)) this.#keep(next)
+    this.#identity = next
+    if (isDisabled !== this.#isDisabled) {
+      this.#isDisabled = isDisabled
+      this.#deps.log.info(
+        isDisabled
+          ? 'The connector is disabled: waiting until it is enabled'
+          : 'The connector is enabled',
+      )
+      this.#tunnels.hold(isDisabled)
+    }
+    return answer
+  }
+
+  /** An agent that cannot write goes on with what it has in memory. */
+  #keep(identity: Identity | Ended): void {
+    try {
+      this.#deps.file.write(identity)
+    } catch (error) {
+      this.#tell.error(`Cannot write ${this.#deps.file.path}: ${whyUnusable(error)}`)
+    }
+  }
+
+  #lose(loss: Loss | undefined): void {
+    if (loss === undefined || this.#isStopping) return
+    const { file, log } = this.#deps
+    const keyHash = this.#identity?.keyHash ?? hashOfKey(this.#deps.readKey())
+    this.#identity = undefined
+    this.#tunnels.hold(true)
+    this.#tunnels.close(loss)
+    if (loss === 'connector_deleted' || loss === 'replica_revoked') {
+      this.#keep({ relay: this.#deps.relayUrl, keyHash, ended: loss })
+      this.#ended = loss
+      log.error(whyEnded(loss, file.path))
+      return
+    }
+    file.remove()
+    log.warn('The relay does not know this replica any more: enrolling again')
+  }
+
+  async #dial(gateways: readonly string[]) {
+    const { reach, perform, version, narrow, metrics, log } = this.#deps
+    let session: Session | undefined
+    const { gatewayUrl = '', token = '' } = this.#identity ?? {}
+    const url = URL.parse(TUNNEL_PATH, gatewayUrl)
+    if (url === null) {
+      const error = new Error(`the relay names "${gatewayUrl}" as its gateway, which is no address`)
+      return { dialled: { kind: 'failed' as const, error }, session }
+    }
+    const target = { url: url.href, token, gateways, agent: reach(url) }
+    const dialled = await dial(target, (socket) => {
+      session = new Session(socket, {
+        perform,
+        version,
+        narrowed: narrow,
+        received: (bytes) => metrics.received(bytes),
+      })
+    })
+    metrics.connected(dialled.kind === 'refused' ? `refused_${dialled.status}` : dialled.kind)
+    log.debug({ url: url.href, result: dialled.kind }, 'Dialled a gateway')
+    return { dialled, session }
+  }
+
+  #opened(session: Session): void {
+    this.#tell.clear()
+    const { log } = this.#deps
+    log.info(
+      { sessions: this.sessions },
+      `Connected to gateway ${session.gateway || 'without a name'}`,
+    )
+  }
+
+  #closed(session: Session, end: LinkEnd): void {
+    const loss = end.code === CLOSE.REVOKED ? lossOf(end.reason) : undefined
+    if (loss !== undefined) this.#loss ??= loss
+    // The relay says what became of this replica, or of its connector.
+    if (end.code === CLOSE.REVOKED || end.code === CLOSE.DISABLED) this.#nudge.now()
+    if (this.#isStopping) return
+    this.#deps.log.info(
+      { code: end.code, sessions: this.sessions },
+      `The session to gateway ${session.gateway} ended: ${end.reason || `code ${end.code}`}`,
+    )
+  }
+
+  #refused(refused: Refused): void {
+    const { status, code, reason, message } = refused
+    if (status === 409) return
+    const loss = code === REVOKED ? lossOf(reason) : undefined
+    if (loss !== undefined) this.#loss ??= loss
+    if (loss !== undefined || status === 401) this.#nudge.now()
+    const gateway = this.#identity?.gatewayUrl ?? ''
+    if (code === '')
+      this.#tell.warn(
+        `Cannot connect: ${gateway} is no gateway of a Postern relay (it answers ${status})`,
+      )
+    else if (status === 429 || status === 503)
+      this.#tell.warn(`Cannot connect yet: ${message} (${status} ${code})`)
+    else this.#tell.warn(`The gateway at ${gateway} refuses: ${message} (${status} ${code})`)
+  }
+
+  #unreachable(error: Error): void {
+    const url = URL.parse(this.#identity?.gatewayUrl ?? '')
+    if (url === null) this.#tell.warn(`Cannot connect: ${error.message}`)
+    else this.#tell.warn(`Cannot connect to the gateway: ${whyUnreachable(error, url)}`)
+  }
+}
+
+const HOUR_MS = 3_600_000
+const NO_KEY: Extract<RelayAnswer<never>, { kind: 'refused' }> = {
+  kind: 'refused',
+  status: 0,
+  code: 'NO_KEY',
+  message: 'there is no enrolment key. Give one with --enrollment-key-file',
+  reason: undefined,
+  location: undefined,
+  retryAfterMs: undefined,
+}
+
+function lossOf(reason: string | undefined): Loss | undefined {
+  return reason === 'connector_deleted' ||
+    reason === 'replica_revoked' ||
+    reason === 'identity_absent'
+    ? reason
+    : undefined
+}
+
+function codeOf(answer: RelayAnswer<unknown>): string {
+  if (answer.kind === 'ok') return '200'
+  return answer.kind === 'refused' ? String(answer.status) : 'error'
+}

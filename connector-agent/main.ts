@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+import { once } from 'node:events'
+
+import { collectDefaultMetrics, Registry } from 'prom-client'
+
+import { openOps } from '../core/ops.ts'
+import { logRequest, openAgentLog } from './agent-log.ts'
+import { openAgent } from './agent.ts'
+import { IdentityFile } from './identity.ts'
+import type { Performed } from './perform.ts'
+import { type AgentSettings, readAgentSettings, wantsHelp } from './settings.ts'
+import { lockState } from './state-lock.ts'
+import { USAGE } from './usage.ts'
+import { readVersion } from './version.ts'
+
+/** Longer than any attempt may take. */
+const DRAIN_MS_MAX = 65_000
+
+const stop = new AbortController()
+// A second signal does not wait for what is in flight.
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => (stop.signal.aborted ? process.exit(1) : stop.abort()))
+}
+// Whoever read our output may go away.
+process.stdout.on('error', () => {})
+
+const args = process.argv.slice(2)
+if (wantsHelp(args)) {
+  process.stdout.write(USAGE)
+} else {
+  try {
+    await run(readAgentSettings(args, process.env))
+    // Whatever is under way still, a look for a gateway perhaps, is nobody's.
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+async function run(settings: AgentSettings): Promise<void> {
+  const log = openAgentLog(settings.LOG_LEVEL, process.stdout.isTTY)
+  const file = new IdentityFile(settings.STATE_DIR)
+  using _lock = await lockState(settings.STATE_DIR)
+  const version = readVersion()
+  const registry = new Registry()
+  const performed = (done: Performed): void => logRequest(log, done)
+  const agent = openAgent({ settings, file, version, log, registry, performed })
+  collectDefaultMetrics({ register: registry })
+  const { HOST: host, OPS_PORT: port } = settings
+  await using ops =
+    port === undefined
+      ? undefined
+      : await openOps({ host, port, registry, ready: async () => agent.checkReady() })
+  const opsUrl = ops === undefined ? undefined : `http://${host}:${ops.port}`
+  log.info(
+    { version, opsUrl },
+    `Started as "${settings.INSTANCE_NAME}" for ${settings.POSTERN_URL}`,
+  )
+  void agent.run()
+  if (!stop.signal.aborted) await once(stop.signal, 'abort')
+  log.info('Ending: taking no more requests')
+  await agent.stop(DRAIN_MS_MAX)
+  log.info('Ended')
+}
