@@ -1,5 +1,4 @@
 import { fastify, type FastifyInstance } from 'fastify'
-import { Histogram } from 'prom-client'
 
 import { refuse, refuseField } from '../core/errors.ts'
 import {
@@ -18,10 +17,13 @@ import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
 import { mountAccounts } from './accounts/mount-accounts.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
+import { openHealth } from './front/health.ts'
+import { LINKS } from './front/links.ts'
 import { checkRoutes } from './http/check-routes.ts'
 import { badRequest, sendFailure } from './http/failure.ts'
 import { fixed } from './http/fixed.ts'
 import { mount } from './http/mount.ts'
+import { logFault, logRequests } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
 import { openApiDocument, openApiRoute } from './openapi/document.ts'
 import { ROUTES } from './routes.ts'
@@ -31,10 +33,16 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000
 /** Node refuses longer request lines. */
 const PARAM_LENGTH_MAX = 16_384
 
-const edge = { answer: answerFault, requestMs: API_REQUEST_TIMEOUT_MS }
-
 /** The management API without its port. Throws for a table of routes that is not sound. */
 export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): FastifyInstance {
+  const edge = {
+    answer(fault: EdgeFault): EdgeAnswer {
+      const requestId = crypto.randomUUID()
+      logFault(deps, requestId, fault)
+      return answerFault(fault, requestId)
+    },
+    requestMs: API_REQUEST_TIMEOUT_MS,
+  }
   const app = fastify({
     logger: false,
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
@@ -79,7 +87,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   // Bodies are parsed after the route is known and the key admitted, by one rule for all.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  measure(app, deps)
+  logRequests(app, deps)
   const routes = [...listed, openApiRoute(() => document)]
   checkRoutes(routes)
   const document = openApiDocument(routes)
@@ -87,6 +95,12 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   app.setReplySerializer((body) => (body === document ? text : JSON.stringify(body)))
   app.get('/openapi.json', fixed(text, { 'content-type': 'application/json; charset=utf-8' }))
   app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
+  app.get('/', fixed(LINKS, { 'content-type': 'application/json; charset=utf-8' }))
+  const isHealthy = openHealth(deps)
+  app.get('/healthz', async (_request, reply) => {
+    const ok = await isHealthy()
+    return reply.code(ok ? 200 : 503).send({ ok })
+  })
   app.addHook('preClose', async () => deps.eventStreams.close())
   for (const each of routes) mount(app, deps, each)
   mountAccounts(app, deps)
@@ -94,17 +108,18 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
 }
 
 /** Answers a client that has too many connections. */
-export const connectionRefusal = (): string => refusalText(edge, TOO_MANY_CONNECTIONS)
+export const connectionRefusal = (): string =>
+  refusalText({ answer: (fault) => answerFault(fault, crypto.randomUUID()) }, TOO_MANY_CONNECTIONS)
 
 /** Bytes that are not HTTP never become a request; the client still gets an envelope. */
-function answerFault({ status, code, message: said }: EdgeFault): EdgeAnswer {
+function answerFault({ status, code, message: said }: EdgeFault, requestId: string): EdgeAnswer {
   const isBad = code === 'BAD_REQUEST'
   const { message, data } = isBad
     ? badRequest([{ path: 'request', message: said }])
     : { message: said, data: undefined }
   return {
     headers: {
-      'x-request-id': crypto.randomUUID(),
+      'x-request-id': requestId,
       'content-type': 'application/json; charset=utf-8',
     },
     body: JSON.stringify({ code, status, message, data }),
@@ -113,22 +128,4 @@ function answerFault({ status, code, message: said }: EdgeFault): EdgeAnswer {
 
 function refuseRoute(): never {
   refuse('NOT_FOUND', 'Cannot find this route')
-}
-
-function measure(app: FastifyInstance, { registry, log }: Deps): void {
-  const seconds = new Histogram({
-    name: 'postern_api_request_seconds',
-    help: 'Time to answer a request of the management API',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    registers: [registry],
-  })
-  app.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'none'
-    const labels = { method: request.method, route, status: reply.statusCode }
-    // How long a client listened is no measure of the API.
-    const isStream = String(reply.getHeader('content-type')).startsWith('text/event-stream')
-    if (!isStream) seconds.observe(labels, reply.elapsedTime / 1000)
-    log.debug({ ...labels, requestId: request.id, durationMs: reply.elapsedTime }, 'Answered')
-  })
 }

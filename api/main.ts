@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
 import { awaitServices } from '../core/await-services.ts'
 import { openClock } from '../core/clock.ts'
 import { ingestUrlOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
 import { ping } from '../core/db/connection/ping.ts'
+import { watchPools } from '../core/db/connection/pool-metrics.ts'
 import { warmUp } from '../core/db/connection/warm-up.ts'
 import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
@@ -15,6 +14,7 @@ import { capConnections } from '../core/http/connection-cap.ts'
 import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
+import { openRegistry } from '../core/metrics/instruments.ts'
 import { isConnected } from '../core/nats.ts'
 import { openOps } from '../core/ops.ts'
 import { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
@@ -37,8 +37,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 
 const log = openLog(config.LOG_LEVEL, 'api')
 warnOfMisspelt(process.env, log)
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
+const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
 await using ops = await openOps({
@@ -52,8 +51,11 @@ const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
 const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
 const pool = openPool({ ...settings, planning: 'requests' })
 await using db = openDb(pool)
-await using lists = openDb(openPool({ ...settings, planning: 'lists' }))
-await using searches = openDb(openPool({ ...settings, max: READS_POOL, planning: 'requests' }))
+const listsPool = openPool({ ...settings, planning: 'lists' })
+await using lists = openDb(listsPool)
+const searchesPool = openPool({ ...settings, max: READS_POOL, planning: 'requests' })
+await using searches = openDb(searchesPool)
+watchPools(registry, { main: pool, lists: listsPool, searches: searchesPool })
 const patience = { log, readiness, stop: stop.signal }
 const nats = await awaitServices(config, 'api', patience)
 await using closing = new AsyncDisposableStack()

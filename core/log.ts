@@ -51,6 +51,11 @@ function timestamp(): string {
   return `${second}${ms < 100 ? (ms < 10 ? '00' : '0') : ''}${ms}Z"`
 }
 
+/** A time for a line: a microsecond is as much as anybody reads. */
+export function roundMs(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}
+
 /** For lines that come thousands a second and hold ids and figures only: looking for secrets costs 5 % of a role's time. */
 export function withoutRedaction(log: Logger): Logger {
   return log.child({}, { redact: [] })

@@ -18,6 +18,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/db/tables',
       'core/keys',
       'core/log.ts',
+      'core/metrics',
       'core/pacing',
       'core/statistics',
       'core/tunnel',

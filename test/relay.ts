@@ -19,6 +19,7 @@ import { openMetrics } from '../dataplane/worker/in-flight/metrics.ts'
 import { startWorker, type Worker } from '../dataplane/worker/worker.ts'
 import { callApi, type Answer } from './call-api.ts'
 import { startEndpoint, type Endpoint, type Respond } from './endpoint.ts'
+import { parseScrape, type Scrape } from './scrape.ts'
 import { IN_MEMORY, scratch, startTestNats } from './servers.ts'
 import { startWorld, type World, type WorldOptions } from './world.ts'
 
@@ -46,6 +47,7 @@ export interface Sent {
 
 export interface IngestProcess {
   url: string
+  registry: Registry
   app: FastifyInstance
   /** Rejects while it cannot accept: what /readyz asks. */
   ready(): Promise<void>
@@ -54,6 +56,7 @@ export interface IngestProcess {
 
 export interface WorkerProcess {
   name: string
+  registry: Registry
   partitions: Worker['partitions']
   /** The present value of one of its metrics. */
   metric(name: string): Promise<number>
@@ -116,6 +119,8 @@ export interface Relay extends World {
   deliveryOf(eventId: string): Promise<Resource>
   /** Waits until the event's newest delivery looks like this. */
   reaches(eventId: string, expected: object, withinMs?: number): Promise<Resource>
+  /** The metrics of all its processes. */
+  scrape(): Promise<Scrape>
   /** Sets the clock of all processes ahead, or back. */
   advance(ms: number): Promise<void>
 }
@@ -150,7 +155,8 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   const world = stack.use(await onNats(own, natsServer.url))
   const manager = await ensureDeliveryStream(world.nats)
   const { pool, nats, clock } = world
-  stack.use(startHousekeeper({ ...world.deps, pool, nats, manager, name: 'test' }))
+  const registry = new Registry()
+  stack.use(startHousekeeper({ ...world.deps, pool, nats, manager, name: 'test', registry }))
 
   const ingests = new Set<IngestProcess>()
   const open = async (): Promise<IngestProcess> => {
@@ -222,6 +228,12 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     accept,
     acceptMany: async (source, count) =>
       await Promise.all(Array.from({ length: count }, async () => await accept(source))),
+    async scrape() {
+      const ofProcesses = [...ingests, ...workers].map((process) => process.registry)
+      const all = [world.deps.registry, registry, ...ofProcesses]
+      const texts = await Promise.all(all.map(async (one) => await one.metrics()))
+      return parseScrape(texts.join('\n'))
+    },
     async advance(ms) {
       clock.advance(ms)
     },
@@ -274,6 +286,7 @@ export async function openIngestOn(
   const nats = await openNats(natsUrl, name, log)
   stack.defer(async () => await nats.close())
   const egress = stack.use(openEgress(keyCidrs))
+  const registry = new Registry()
   const ingest = stack.use(
     await openIngest({
       pool,
@@ -287,12 +300,12 @@ export async function openIngestOn(
       ingestUrl,
       trustedProxies: [],
       name,
-      registry: new Registry(),
+      registry,
       spool,
     }),
   )
   const url = await ingest.app.listen({ host: '127.0.0.1', port: 0 })
-  return { ...ingest, url, stop: async () => await stack.disposeAsync() }
+  return { ...ingest, url, registry, stop: async () => await stack.disposeAsync() }
 }
 
 async function openWorkerOn(
@@ -325,6 +338,7 @@ async function openWorkerOn(
   )
   return {
     name,
+    registry,
     partitions: () => worker.partitions(),
     async metric(metric) {
       const read = await registry.getSingleMetric(metric)?.get()

@@ -33,6 +33,13 @@ export class Unavailable extends Error {
 /** Parts of this installation that are not there for a moment. */
 const BUSY = [Unavailable, KeysBusy, PasswordsBusy]
 
+const codes = new WeakMap<FastifyRequest, string>()
+
+/** The error code that a request was refused with. */
+export function codeOf(request: FastifyRequest): string | undefined {
+  return codes.get(request)
+}
+
 /** The only voice of the API's failures: every thrown thing leaves through here in one envelope. (spec: Envelopes) */
 export async function sendFailure(
   { log, requestsPerMinute }: Pick<Deps, 'log' | 'requestsPerMinute'>,
@@ -52,10 +59,14 @@ export async function sendFailure(
     void reply.header('retry-after', error.retryAfterSeconds)
     return await reply.code(429).send({ status: 429, message: error.message })
   }
-  const refused = answerOf(error)
+  const refusal = asRefusal(error)
+  if (refusal !== undefined) codes.set(request, refusal.code)
   const waitSeconds = waitOf(error)
   if (waitSeconds !== undefined) void reply.header('retry-after', waitSeconds)
-  if (refused !== undefined) return await reply.code(refused.status).send(refused.body)
+  if (refusal !== undefined) {
+    const { status, body } = answerTo(refusal)
+    return await reply.code(status).send(body)
+  }
   const busy =
     error instanceof Error && BUSY.some((one) => error instanceof one) ? error : undefined
   const isAway = busy !== undefined || isDatabaseAway(error)
@@ -81,7 +92,10 @@ function needsKey({ url, routeOptions }: FastifyRequest): boolean {
 /** The answer to a refusal; undefined when the fault is not the client's. */
 export function answerOf(error: unknown): Answer | undefined {
   const refusal = asRefusal(error)
-  if (refusal === undefined) return undefined
+  return refusal && answerTo(refusal)
+}
+
+function answerTo(refusal: Refusal): Answer {
   const { code, data } = refusal
   const message = shortened(refusal.message, MESSAGE_LENGTH_MAX)
   const status = STATUS[code]

@@ -110,7 +110,9 @@ function openParts(deps: GatewayDeps, gatewayId: string) {
     log,
     sessions,
     gatewayName: gatewayId,
-    count: (outcome) => metrics.streams.inc({ outcome }),
+    count: (outcome) => {
+      metrics.streams[outcome]++
+    },
   })
   const rows = new SessionRows({ db, log, gatewayId, sessions })
   const keeper = new Keeper({

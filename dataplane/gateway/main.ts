@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { gatewayPortOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
+import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { clientAddress } from '../../core/http/client-address.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
+import { openRegistry } from '../../core/metrics/instruments.ts'
 import { isConnected } from '../../core/nats.ts'
 import { openOps } from '../../core/ops.ts'
 import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../../core/start-up.ts'
@@ -24,8 +24,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 
 const log = openLog(config.LOG_LEVEL, 'gateway')
 warnOfMisspelt(process.env, log)
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
+const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
 const { HOST: host, OPS_PORT: opsPort } = config
@@ -37,6 +36,7 @@ const pool = openPool({
   planning: 'lookups',
 })
 await using db = openDb(pool)
+watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'gateway', patience)
 const trusted = compileCidrs(config.TRUSTED_PROXIES)

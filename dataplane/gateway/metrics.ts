@@ -1,11 +1,12 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 
+import { countsOf, gaugeOf } from '../../core/metrics/instruments.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { Sessions } from './sessions.ts'
 import type { Outcome } from './streams.ts'
 
 export interface GatewayMetrics {
-  streams: Counter<'outcome'>
+  streams: Record<Outcome['kind'], number>
   closes: Counter<'code'>
   refusals: Counter<'status'>
 }
@@ -16,25 +17,31 @@ export function openMetrics(
   registry: Registry,
   { sessions, budget }: { sessions: Sessions; budget: BodyBudget },
 ): GatewayMetrics {
-  gauge(registry, 'postern_gateway_sessions', 'Sessions of agents', () => sessions.count)
-  gauge(registry, 'postern_gateway_streams_in_flight', 'Requests in flight at agents', () =>
-    sessions.all().reduce((sum, { streams }) => sum + streams.inFlight, 0),
-  )
-  gauge(
+  gaugeOf(
     registry,
-    'postern_gateway_body_bytes',
-    'Bytes of request bodies that agents have and have not passed on',
+    { name: 'postern_gateway_sessions', help: 'Sessions of agents' },
+    () => sessions.count,
+  )
+  gaugeOf(
+    registry,
+    { name: 'postern_gateway_streams_in_flight', help: 'Requests in flight at agents' },
+    () => sessions.all().reduce((sum, { streams }) => sum + streams.inFlight, 0),
+  )
+  gaugeOf(
+    registry,
+    {
+      name: 'postern_gateway_body_bytes',
+      help: 'Bytes of request bodies that agents have and have not passed on',
+    },
     () => budget.used,
   )
-  const streams = new Counter({
-    name: 'postern_gateway_streams_total',
-    help: 'Requests given to agents, by what came of them',
-    labelNames: ['outcome'],
-    registers: [registry],
-  })
-  for (const outcome of OUTCOMES) streams.inc({ outcome }, 0)
   return {
-    streams,
+    streams: countsOf(registry, {
+      name: 'postern_gateway_streams_total',
+      help: 'Requests given to agents, by outcome',
+      label: 'outcome',
+      values: OUTCOMES,
+    }),
     closes: new Counter({
       name: 'postern_gateway_session_closes_total',
       help: 'Sessions that ended, by close code',
@@ -48,16 +55,4 @@ export function openMetrics(
       registers: [registry],
     }),
   }
-}
-
-function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  const one = new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read())
-    },
-  })
-  one.set(0)
 }

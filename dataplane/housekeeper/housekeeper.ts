@@ -1,3 +1,5 @@
+import type { Registry } from 'prom-client'
+
 import { foldUsage } from '../../core/db/billing/usage.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { deleteOldChanges } from '../../core/db/processes/processes.ts'
@@ -11,6 +13,7 @@ import { followPlans, keepBilling, type BillingTaskDeps } from './tasks/billing.
 import { pruneConnectors } from './tasks/connectors.ts'
 import { cancelDoomed } from './tasks/doomed-routes.ts'
 import { judgeDestinations } from './tasks/failing.ts'
+import { measureInstallation } from './tasks/installation-metrics.ts'
 import { purgeNightly } from './tasks/retention.ts'
 import { secretsTask, type SecretsTaskDeps } from './tasks/secrets.ts'
 import { foldStatistics, pruneStatistics } from './tasks/statistics.ts'
@@ -27,6 +30,7 @@ const MINUTE_MS = 60_000
 export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps, SecretsTaskDeps {
   /** Under which name the lease is held. */
   name: string
+  registry: Registry
 }
 
 /** Runs the tasks that one process at a time may do; the others stand by for its lease. */
@@ -40,6 +44,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     })
   const sweep = new Sweep(deps)
   const waiting = new WaitingCounts(db, clock)
+  measureInstallation(deps, { sweep, waiting, isLeader: () => ownership.isHeld })
   const tasks = [
     task(SWEEP_MS, 'sweep', () => sweep.pass()),
     task(FOLD_MS, 'usage', () => foldUsage(db)),

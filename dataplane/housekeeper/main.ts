@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
+import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
+import { openRegistry } from '../../core/metrics/instruments.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
@@ -23,8 +23,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 const log = openLog(config.LOG_LEVEL, 'housekeeper')
 warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
+const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
@@ -37,6 +36,7 @@ const pool = openPool({
   planning: 'tasks',
 })
 await using db = openDb(pool)
+watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'housekeeper', patience)
 const manager = await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
@@ -51,6 +51,7 @@ await using _housekeeper = startHousekeeper({
   plans: readPlans(config.PLANS_FILE),
   ledger: recordFacts,
   name: config.INSTANCE_NAME,
+  registry,
 })
 readiness.is(() => ping(db))
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Counter, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Dispatcher } from 'undici'
 
 import type { Clock } from '../../core/clock.ts'
@@ -23,7 +23,8 @@ import { KeyStore } from '../../core/verify/keys.ts'
 import { Batcher, type BatcherOptions } from '../batcher.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
-import type { Incoming, StoreResult } from './accept/event.ts'
+import type { Fallback, Incoming, StoreResult } from './accept/event.ts'
+import { openIngestMetrics, type IngestMetrics } from './accept/ingest-metrics.ts'
 import { Publisher } from './accept/publisher.ts'
 import { RejectionCounts } from './accept/rejection-counts.ts'
 import { Rejections } from './accept/rejections.ts'
@@ -34,6 +35,7 @@ import { Handshakes } from './http/handshakes.ts'
 import { IngestLimits } from './http/limits.ts'
 import { SecretUsage } from './http/secret-usage.ts'
 import { buildServer } from './http/server.ts'
+import { measureSpool } from './spool/spool-metrics.ts'
 import type { SpoolSettings } from './spool/spool.ts'
 import { openSpooling, runSpooling } from './spool/spooling.ts'
 
@@ -89,8 +91,9 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const activity = new Activity(clock)
   const secretUsage = new SecretUsage({ db, nats, clock, log, processId })
   const unstored = new RejectionCounts(db, clock)
-  const store = new Batcher<Incoming, StoreResult>(STORE, openStore(deps, spooling?.outage))
   const publisher = new Publisher(nats)
+  const metrics = openIngestMetrics(deps.registry, publisher)
+  const store = openBatches(deps, metrics, spooling?.outage)
   const notices = new EventNotices(nats)
   const limits = new IngestLimits({ nats, clock, log, processId })
   const app = buildServer(
@@ -98,6 +101,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
       clock,
       log,
       requestLog: withoutRedaction(log),
+      metrics,
       sources,
       store,
       publisher,
@@ -114,7 +118,6 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
     },
     deps.trustedProxies,
   )
-  countDropped(deps.registry, publisher)
   const feed = await followConfig({ db, nats, log, processId, signal: stop.signal }, (changes) =>
     sources.forget(changes),
   )
@@ -122,7 +125,8 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const identity = { id: processId, role: 'ingest', name: deps.name }
   await reportProcess(db, identity)
   const tasks = reportOften(deps, { identity, gathered }, stop.signal)
-  if (spooling) {
+  if (spooling === undefined) measureSpool(deps.registry, undefined)
+  else {
     const noteEvent = (sourceId: string): void => activity.noteEvent(sourceId)
     const drainDeps = { ...deps, sources, publisher, notices, noteEvent }
     tasks.push(runSpooling(spooling, drainDeps, stop.signal))
@@ -147,6 +151,18 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
       notices[Symbol.dispose]()
     },
   }
+}
+
+function openBatches(
+  deps: IngestDeps,
+  metrics: IngestMetrics,
+  fallback: Fallback | undefined,
+): Batcher<Incoming, StoreResult> {
+  const store = openStore(deps, fallback)
+  return new Batcher(STORE, async (events) => {
+    metrics.observeBatch(events.length)
+    return await store(events)
+  })
 }
 
 function openHandshakes(deps: IngestDeps, activity: Activity): Handshakes {
@@ -218,17 +234,4 @@ class Activity {
     }
     return seen
   }
-}
-
-function countDropped(registry: Registry, publisher: Publisher): void {
-  const counter = new Counter({
-    name: 'postern_ingest_unpublished_total',
-    help: 'Deliveries whose message was not acknowledged: the sweeper dispatches them',
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc(publisher.dropped)
-    },
-  })
-  counter.inc(0)
 }

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { ingestUrlOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
+import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
@@ -13,6 +12,7 @@ import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
+import { openRegistry } from '../../core/metrics/instruments.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
@@ -35,8 +35,7 @@ const log = openLog(config.LOG_LEVEL, 'ingest')
 warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
 const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
+const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
@@ -50,6 +49,7 @@ const pool = openPool({
   planning: 'inserts',
 })
 await using db = openDb(pool)
+watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'ingest', patience)
 await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
+import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { compileCidrs, isReachable } from '../../core/egress/address.ts'
 import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
+import { openRegistry } from '../../core/metrics/instruments.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
@@ -27,8 +27,7 @@ warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
 const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
 const allowed = compileCidrs(config.DELIVERY_ALLOW_CIDRS ?? [])
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
+const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
@@ -41,6 +40,7 @@ const pool = openPool({
   planning: 'lookups',
 })
 await using db = openDb(pool)
+watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'worker', patience)
 await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)

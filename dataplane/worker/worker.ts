@@ -152,9 +152,9 @@ interface Stations {
 function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Stations {
   const { clock, metrics } = deps
   const memory = openMemory()
-  metrics.watch(memory)
   const holdings = new Holdings()
   const inFlight = new InFlight()
+  metrics.watch({ ...memory, underWay: () => inFlight.underWay.size })
   const results = openResults(deps)
   const sender = openSender({ ...deps, results, inFlight })
   const pacer = new Pacer()
@@ -217,6 +217,9 @@ function openLanes(
     destinations,
     deliver: passed.deliver,
     noteBusy: (id, window) => busyNotes.note(id, window),
+    notePaced: (deliveries) => {
+      deps.metrics.throttled.rate_limit += deliveries
+    },
     allowances: new Allowances(deps.socketsMax),
     largeBodies: memory.largeBodies,
     largeBodiesOf: (organisationId) => memory.largeBodiesOf(organisationId),

@@ -353,7 +353,7 @@ test('a client that does not keep up gets gap and is closed, holds others up not
   slow.response.pause()
   const ids: string[] = []
   // Sockets hold some megabytes themselves.
-  while ((await valueOf(api, 'postern_api_event_streams_slow_total')) === 0 && ids.length < 4_000) {
+  while ((await valueOf(api, 'postern_api_slow_event_streams_total')) === 0 && ids.length < 4_000) {
     const eventType = 'x'.repeat(20_000)
     const batch = await Promise.all(
       Array.from({ length: 50 }, async () => await seed({ eventType })),

@@ -12,8 +12,8 @@ import { eventually, startRelay, type Relay, type Resource, type WorkerProcess }
 import { uuid } from '../seed.ts'
 
 const LARGE = 5 * 1_024 * 1_024
-const WORK = 'postern_work_bytes_held'
-const LARGE_BODIES = 'postern_large_body_bytes_held'
+const WORK = 'postern_worker_held_bytes'
+const LARGE_BODIES = 'postern_worker_large_body_bytes'
 
 let relay: Relay
 let worker: WorkerProcess

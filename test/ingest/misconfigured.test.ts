@@ -47,7 +47,7 @@ test.each([
     const { verdict } = await relay.get(`/v1/events/${event.id}/timeline`)
     expect(verdict.sentence).toContain(`Not accepted: verifier misconfigured, ${detail}`)
     const line = await eventually(() => lineOf(source))
-    expect(line).toMatchObject({ outcome: 'unauthorized', rejectionReason: body.reason })
+    expect(line).toMatchObject({ outcome: 'rejected', rejectionReason: body.reason })
     expect(line.rejectionDetail).toContain(detail)
   },
 )

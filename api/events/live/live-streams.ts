@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 
 import type { Clock } from '../../../core/clock.ts'
 import { findOrganisation } from '../../../core/db/configuration/organisations.ts'
@@ -17,6 +17,7 @@ import { decodeId } from '../../../core/ids.ts'
 import { Permissions } from '../../../core/keys/permissions.ts'
 import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
+import { gaugeOf } from '../../../core/metrics/instruments.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { Semaphore } from '../../../core/pacing/semaphore.ts'
 import { entitlementsOf, type Plans } from '../../../core/plans/plans.ts'
@@ -102,15 +103,21 @@ export class LiveStreams implements EventStreams {
     this.#limits = { ...LIMITS, ...limits }
     this.#horizon = new HorizonReader(deps.db, deps.clock)
     this.#slow = new Counter({
-      name: 'postern_api_event_streams_slow_total',
+      name: 'postern_api_slow_event_streams_total',
       help: 'Event streams that were cut off because their clients did not keep up',
       registers: [deps.registry],
     })
-    count(deps, 'postern_api_event_streams', 'Event streams that are open', () => this.#open.size)
-    count(
-      deps,
-      'postern_api_event_stream_projects',
-      'Projects whose new events are read for event streams',
+    gaugeOf(
+      deps.registry,
+      { name: 'postern_api_event_streams', help: 'Event streams that are open' },
+      () => this.#open.size,
+    )
+    gaugeOf(
+      deps.registry,
+      {
+        name: 'postern_api_event_stream_projects',
+        help: 'Projects whose new events are read for event streams',
+      },
       () => this.#tails.size,
     )
   }
@@ -280,21 +287,4 @@ function nameOf({ by, id, projectId }: StreamGrant): string {
 
 function distinct(grants: readonly StreamGrant[]): StreamGrant[] {
   return [...new Map(grants.map((grant) => [nameOf(grant), grant])).values()]
-}
-
-function count(
-  { registry }: LiveStreamsDeps,
-  name: string,
-  help: string,
-  read: () => number,
-): void {
-  const gauge = new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read())
-    },
-  })
-  gauge.set(0)
 }

@@ -66,6 +66,7 @@ export class Sweep {
   readonly #lines = new Lines()
   /** Where the last pass left it. */
   #watermark: string | undefined
+  #moved = 0
   /** Not at its end yet. */
   #walk: Walk | undefined
   /** On the monotonic clock. */
@@ -74,6 +75,18 @@ export class Sweep {
 
   constructor(deps: SweepDeps) {
     this.#deps = deps
+  }
+
+  /** Lost deliveries that were made due. */
+  get moved(): number {
+    return this.#moved
+  }
+
+  /** How far behind the walk is; undefined before the first. */
+  lagMs(): number | undefined {
+    if (this.#watermark === undefined) return undefined
+    const untilMs = timeOfId(sweptUntil(this.#deps.clock.now()))
+    return Math.max(0, untilMs - timeOfId(this.#watermark))
   }
 
   async pass(): Promise<void> {
@@ -139,6 +152,7 @@ export class Sweep {
     if (lost.length === 0) return 0
     const { pool, nats, log } = this.#deps
     const moved = await moveToWaiting(pool, lost, nowMs)
+    this.#moved += moved
     if (moved > 0) log.info({ moved }, 'Made lost deliveries due')
     wakeWorkers(nats)
     return moved

@@ -6,7 +6,7 @@ import {
   type CountedWaiting,
 } from '../../../core/db/deliveries/read/waiting-counts.ts'
 import { readWatermark } from '../../../core/db/deliveries/upkeep/sweep.ts'
-import { firstIdAt } from '../../../core/ids.ts'
+import { firstIdAt, timeOfId } from '../../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../../core/limits.ts'
 
 /** A first attempt that has not ended after this long waits. */
@@ -24,6 +24,16 @@ const PAUSE_MAX_MS = 30_000
 
 /** From the end of a walk to the next. */
 const REST_MS = 1_000
+
+/** All that waits, as the last walk found it. */
+export interface WaitingTotals {
+  pending: number
+  throttled: number
+  /** Time has come for these, and no worker has begun. */
+  due: number
+  /** How long the oldest had waited for its first attempt. */
+  oldestFirstMs: number
+}
 
 /** A walk over the waiting rows, by their ids. */
 interface Walk {
@@ -45,6 +55,8 @@ export class WaitingCounts {
   /** On the monotonic clock. */
   #dueAt = 0
   #lastMs = 0
+  /** Undefined before the first walk has ended. */
+  totals: WaitingTotals | undefined
 
   constructor(db: Db, clock: Clock) {
     this.#db = db
@@ -61,6 +73,7 @@ export class WaitingCounts {
     const { counted, lastId } = await countWaiting(this.#db, {
       afterId: walk.afterId,
       limit: STEP_ROWS,
+      nowMs: this.#clock.now(),
     })
     for (const row of counted) addTo(walk.counted, row)
     if (lastId === undefined) await this.#keep([...walk.counted.values()])
@@ -77,7 +90,14 @@ export class WaitingCounts {
     const watermark = await readWatermark(this.#db)
     if (this.#fromId === undefined || watermark > this.#fromId) this.#fromId = watermark
     const untilId = firstIdAt(nowMs - MOMENT_MS)
-    const first = await keepWaiting(this.#db, counted, { fromId: this.#fromId, untilId })
+    const range = { fromId: this.#fromId, untilId }
+    const { first, undispatched } = await keepWaiting(this.#db, counted, range)
+    this.totals = {
+      pending: undispatched + sum(counted, 'pending'),
+      throttled: sum(counted, 'throttled'),
+      due: undispatched + sum(counted, 'due'),
+      oldestFirstMs: first === undefined ? 0 : nowMs - timeOfId(first),
+    }
     const settledId = firstIdAt(nowMs - SETTLED_MS)
     // Below the first that waits all is done, except for what is not committed yet.
     const walkedTo = first !== undefined && first < settledId ? first : settledId
@@ -87,13 +107,18 @@ export class WaitingCounts {
 
 function addTo(
   sums: Map<string, CountedWaiting>,
-  { projectId, pending, throttled }: CountedWaiting,
+  { projectId, pending, throttled, due }: CountedWaiting,
 ): void {
-  if (pending + throttled === 0) return
-  const former = sums.get(projectId) ?? { pending: 0, throttled: 0 }
+  if (pending + throttled + due === 0) return
+  const former = sums.get(projectId) ?? { pending: 0, throttled: 0, due: 0 }
   sums.set(projectId, {
     projectId,
     pending: former.pending + pending,
     throttled: former.throttled + throttled,
+    due: former.due + due,
   })
+}
+
+function sum(counted: readonly CountedWaiting[], kind: 'pending' | 'throttled' | 'due'): number {
+  return counted.reduce((total, one) => total + one[kind], 0)
 }

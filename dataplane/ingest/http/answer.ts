@@ -1,7 +1,9 @@
 import { STATUS, type Code } from '../../../core/errors.ts'
 import { encodeId } from '../../../core/ids.ts'
 import type { IngestResponse } from '../../../core/verify/config/ingest-response.ts'
+import type { Rejection } from '../../../core/verify/request/signed-request.ts'
 import type { StoreResult } from '../accept/event.ts'
+import type { RequestOutcome } from '../accept/ingest-metrics.ts'
 
 /** The answer to a sender. */
 export interface Answer {
@@ -9,15 +11,26 @@ export interface Answer {
   headers: Record<string, string>
   body: string | Buffer
   /** How the request ended, for the log line and the metrics. */
-  outcome: string
-  /** Why it was rejected: for the log line, never for the sender. */
-  rejection?: { reason: string; detail?: string }
+  outcome: RequestOutcome
+  /** Why it was refused: the sentence that its sender got. */
+  reason?: string
+  /** Why it was rejected: for the log line and the metrics, never for the sender. */
+  rejection?: Rejection
   /** The rest of the request is not read: the connection ends with the answer. */
   close?: boolean
 }
 
 /** A body that somebody chose is no page of this origin, whatever its type says. */
 const INERT = { 'x-content-type-options': 'nosniff', 'content-security-policy': 'sandbox' }
+
+const OUTCOME_OF: Partial<Record<Code, RequestOutcome>> = {
+  UNAUTHORIZED: 'rejected',
+  RATE_LIMITED: 'rate_limited',
+  PAYLOAD_TOO_LARGE: 'too_large',
+  UNSUPPORTED_BODY: 'unsupported_body',
+  QUOTA_EXCEEDED: 'quota_exceeded',
+  NOT_FOUND: 'not_found',
+}
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -27,7 +40,8 @@ export function refusal(code: Code, message: string, data?: object): Answer {
     status: STATUS[code],
     headers: { 'content-type': JSON_TYPE },
     body: JSON.stringify({ ok: false, code, message, ...(data && { data }) }),
-    outcome: code.toLowerCase(),
+    outcome: OUTCOME_OF[code] ?? 'bad_request',
+    reason: message,
   }
 }
 
@@ -41,8 +55,14 @@ export function plainRefusal(
     status,
     headers: { 'content-type': JSON_TYPE, ...headers },
     body: JSON.stringify({ ok: false, message }),
-    outcome: `status_${status}`,
+    outcome: outcomeOf(status),
+    reason: message,
   }
+}
+
+function outcomeOf(status: number): RequestOutcome {
+  if (status === 503) return 'unavailable'
+  return status === 413 || status === 431 ? 'too_large' : 'bad_request'
 }
 
 export function unavailable(): Answer {
@@ -56,7 +76,7 @@ export function answerTo(result: StoreResult, response: IngestResponse): Answer 
       return { ...taken(response, result.event.id), outcome: 'stored' }
     case 'spooled':
       // To its sender it is stored: the store that took it is as durable.
-      return { ...taken(response, result.id), outcome: 'spooled' }
+      return { ...taken(response, result.id), outcome: 'stored' }
     case 'duplicate': {
       const own = '{"ok":true,"duplicate":true}'
       return { ...accepted(response, own, {}), outcome: 'duplicate' }

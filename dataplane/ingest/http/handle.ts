@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 import type { Clock } from '../../../core/clock.ts'
 import { HOPS_HEADER, hopsOf } from '../../../core/delivery/hops.ts'
-import { encodeId } from '../../../core/ids.ts'
+import { isClosing } from '../../../core/http/gentle-close.ts'
 import { BODY_BYTES_PER_SECOND_MIN, HOPS_MAX } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import { nowDoing } from '../../../core/loop/watch.ts'
@@ -17,6 +17,7 @@ import {
 } from '../../../core/verify/request/signed-request.ts'
 import { acceptEvent, keepRejected, type AcceptDeps, type Received } from '../accept/accept.ts'
 import type { IngestRequest } from '../accept/event.ts'
+import type { IngestMetrics } from '../accept/ingest-metrics.ts'
 import type { RejectionCounts } from '../accept/rejection-counts.ts'
 import type { Rejections } from '../accept/rejections.ts'
 import type { IngestSource, Sources } from '../accept/sources.ts'
@@ -24,6 +25,7 @@ import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './ans
 import type { BodyReader } from './body.ts'
 import type { Handshakes } from './handshakes.ts'
 import type { IngestLimits } from './limits.ts'
+import { report } from './report.ts'
 import { readRequest } from './request.ts'
 import { isInOverlap, type SecretUsage } from './secret-usage.ts'
 
@@ -32,6 +34,7 @@ export interface HandleDeps extends AcceptDeps {
   log: Logger
   /** Gets a line for each request. */
   requestLog: Logger
+  metrics: IngestMetrics
   sources: Sources
   limits: IngestLimits
   rejections: Rejections
@@ -48,7 +51,6 @@ export interface HandleDeps extends AcceptDeps {
 interface Passing {
   source: IngestSource
   request: IngestRequest
-  startedAt: number
 }
 
 /** The order of the checks is the specification's: mask, method, kind, limits, size, NUL bytes, verification, then the store. */
@@ -58,20 +60,27 @@ export async function handle(
   caller: { target: string; ip: string },
 ): Promise<Answer> {
   const startedAt = performance.now()
+  deps.metrics.inFlight++
   const request = readRequest(raw, caller.target, caller.ip)
+  const { method, remoteIp } = request
+  let source: IngestSource | undefined
+  let answer: Answer
   try {
     const found = deps.sources.get(request.maskId)
-    const source = found instanceof Promise ? await found : found
-    if (source === undefined || !source.isEnabled) {
-      return closing(refusal('NOT_FOUND', 'There is no source at this address'))
-    }
-    const answer = await passChecks(deps, raw, { source, request, startedAt })
-    report(deps, { source, request, startedAt }, answer)
-    return answer
+    source = found instanceof Promise ? await found : found
+    answer =
+      source?.isEnabled === true
+        ? await passChecks(deps, raw, { source, request })
+        : closing(refusal('NOT_FOUND', 'There is no source at this address'))
   } catch (err) {
     if (!(err instanceof KeysBusy)) deps.log.warn({ err }, 'Cannot handle a request')
-    return closing(unavailable())
+    answer = closing(unavailable())
   }
+  deps.metrics.inFlight--
+  // A body that broke off or came too late was answered, and reported, at the edge.
+  const isReported = answer.outcome === 'aborted' && isClosing(raw.socket)
+  if (!isReported) report(deps, answer, { method, remoteIp, sourceId: source?.id, startedAt })
+  return answer
 }
 
 async function passChecks(
@@ -95,7 +104,7 @@ async function passChecks(
   if (read.kind === 'too_large') return closing(tooLarge(source))
   if (read.kind === 'too_slow') return closing(tooSlow())
   if (read.kind === 'overloaded') return closing(overloaded())
-  if (read.kind !== 'read') return closing(unavailable())
+  if (read.kind !== 'read') return { ...closing(unavailable()), outcome: 'aborted' }
   const { body } = read
   if (hasNul(body)) return refusal('UNSUPPORTED_BODY', 'The body contains NUL bytes')
 
@@ -228,21 +237,4 @@ function notAllowed(source: IngestSource): Answer {
 /** Closes the connection without reading the rest of the request. */
 function closing(answer: Answer): Answer {
   return { ...answer, close: true }
-}
-
-function report(deps: HandleDeps, { source, request, startedAt }: Passing, answer: Answer): void {
-  deps.requestLog.info(
-    {
-      sourceId: encodeId('src', source.id),
-      eventId: answer.headers['postern-event-id'],
-      method: request.method,
-      remoteIp: request.remoteIp,
-      outcome: answer.outcome,
-      status: answer.status,
-      rejectionReason: answer.rejection?.reason,
-      rejectionDetail: answer.rejection?.detail,
-      durationMs: performance.now() - startedAt,
-    },
-    'Handled a request',
-  )
 }

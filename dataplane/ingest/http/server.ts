@@ -14,14 +14,22 @@ import { originForm } from '../../../core/http/target.ts'
 import { INGEST_REQUEST_TIMEOUT_MS } from '../../../core/limits.ts'
 import { plainRefusal, refusal, type Answer } from './answer.ts'
 import { handle, type HandleDeps } from './handle.ts'
+import { report } from './report.ts'
 
 /** Longer than load balancers keep theirs, so that the balancer closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
 
-const edge = { answer: answerFault, requestMs: INGEST_REQUEST_TIMEOUT_MS }
-
 /** The ingest listener. Every path is a mask id, so the router has one route and the target is read as it came. */
 export function buildServer(deps: HandleDeps, trustedProxies: readonly string[]): FastifyInstance {
+  // Faults that no source sees are answered in the shape of ingest too.
+  const edge = {
+    answer(fault: EdgeFault): EdgeAnswer {
+      const answer = refusalOf(fault)
+      report(deps, answer, { startedAt: performance.now() })
+      return answer
+    },
+    requestMs: INGEST_REQUEST_TIMEOUT_MS,
+  }
   const app = fastify({
     logger: false,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
@@ -43,7 +51,12 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
     const { raw } = request
     if (isClosing(raw.socket)) return reply.hijack()
     const fault = hostFault(raw)
-    if (fault !== undefined) return await sendLast(reply, refusalOf(fault))
+    if (fault !== undefined) {
+      const refused = refusalOf(fault)
+      const { method, ip: remoteIp } = request
+      report(deps, refused, { method, remoteIp, startedAt: performance.now() })
+      return await sendLast(reply, refused)
+    }
     const target = originForm(request.originalUrl)
     const said = await handle(deps, raw, { target, ip: request.ip })
     return said.close === true ? await sendLast(reply, said) : send(reply, said)
@@ -66,12 +79,8 @@ async function sendLast(reply: FastifyReply, answer: Answer): Promise<FastifyRep
 }
 
 /** Answers a client that has too many connections. */
-export const connectionRefusal = (): string => refusalText(edge, TOO_MANY_CONNECTIONS)
-
-/** Faults that no source sees are answered in the shape of ingest too. */
-function answerFault(fault: EdgeFault): EdgeAnswer {
-  return refusalOf(fault)
-}
+export const connectionRefusal = (): string =>
+  refusalText({ answer: refusalOf }, TOO_MANY_CONNECTIONS)
 
 function refusalOf({ status, code, message }: EdgeFault): Answer {
   if (code === undefined) return plainRefusal(status, message)

@@ -1,46 +1,50 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 
+import { counterOf, gaugeOf } from '../../../core/metrics/instruments.ts'
 import type { Drain } from './drain.ts'
 import type { Outage } from './outage.ts'
 import type { Spool } from './spool.ts'
 
-export function measureSpool(
-  registry: Registry,
-  { spool, outage, drain }: { spool: Spool; outage: Outage; drain: Drain },
-): void {
-  count(registry, 'spooled', 'Events accepted while PostgreSQL was away', () => spool.kept)
-  count(registry, 'spool_stored', 'Spooled events that are stored by now', () => drain.stored)
-  count(
+interface Parts {
+  spool: Spool
+  outage: Outage
+  drain: Drain
+}
+
+/** Without a spool, for which `parts` are undefined, nothing was ever spooled. */
+export function measureSpool(registry: Registry, parts: Parts | undefined): void {
+  counterOf(
     registry,
-    'spool_refused',
-    'Spooled events that PostgreSQL refuses for their data: put aside in the spool',
-    () => drain.refused,
+    {
+      name: 'postern_ingest_spooled_events_total',
+      help: 'Events accepted while PostgreSQL was away',
+    },
+    () => parts?.spool.kept ?? 0,
   )
-  gauge(registry, 'spool_length', 'Spooled events that are still to be stored', () => spool.length)
-  gauge(registry, 'database_away', '1 while events are spooled', () => (outage.isAway ? 1 : 0))
-}
-
-function count(registry: Registry, name: string, help: string, read: () => number): void {
-  const counter = new Counter({
-    name: `postern_ingest_${name}_total`,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc(read())
+  counterOf(
+    registry,
+    {
+      name: 'postern_ingest_spool_stored_events_total',
+      help: 'Spooled events that are stored by now',
     },
-  })
-  counter.inc(0)
-}
-
-function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  const one = new Gauge({
-    name: `postern_ingest_${name}`,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read())
+    () => parts?.drain.stored ?? 0,
+  )
+  counterOf(
+    registry,
+    {
+      name: 'postern_ingest_spool_refused_events_total',
+      help: 'Spooled events that PostgreSQL refuses for their data: put aside in the spool',
     },
-  })
-  one.set(0)
+    () => parts?.drain.refused ?? 0,
+  )
+  gaugeOf(
+    registry,
+    { name: 'postern_ingest_spool_events', help: 'Spooled events that are still to be stored' },
+    () => parts?.spool.length ?? 0,
+  )
+  gaugeOf(
+    registry,
+    { name: 'postern_ingest_database_away', help: '1 while events are spooled' },
+    () => (parts?.outage.isAway === true ? 1 : 0),
+  )
 }

@@ -20,6 +20,8 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   deliver(work: WholeWork, to: Target): Promise<Answered>
   /** The destination is busy, or, with null, is not any more. */
   noteBusy(destinationId: string, window: BusyWindow | null): void
+  /** So many deliveries are held by pacing that had not been held before. */
+  notePaced(deliveries: number): void
   withdrawals: Withdrawals
   /** Tells how to treat work that was taken under a hold. */
   standingOf(hold: Hold): Standing

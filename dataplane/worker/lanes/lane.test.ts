@@ -56,6 +56,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
       moveParked: async () => undefined,
       madeRoom: () => seen.madeRoom++,
       noteBusy: () => undefined,
+      notePaced: () => undefined,
       ...given,
     },
     { destinationId: '', partition: 0 },

@@ -310,9 +310,16 @@ export class Lane {
     const { count } = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
     const beyond = this.#queue.drop((_, place) => place >= count)
     if (beyond.length > 0) this.#park(beyond, 'throttled')
+    this.#notePaced(this.#queue)
     for (const work of this.#queue) work.throttled ??= { atMs: nowMs, isStored: false }
     const readMs = nextMs - READ_AHEAD_MS
     this.#alarm.set(this.#queue.bodiless > 0 && readMs > nowMs ? readMs : nextMs, nowMs)
+  }
+
+  #notePaced(works: Iterable<Work>): void {
+    let fresh = 0
+    for (const { throttled } of works) if (throttled === null) fresh++
+    if (fresh > 0) this.#deps.notePaced(fresh)
   }
 
   #parkAll(status: Parked['status'], isSo?: (work: Work) => boolean): void {
@@ -325,6 +332,7 @@ export class Lane {
       this.#destination?.isEnabled === false ? 'destination_disabled' : this.#busyState.lastError
     const reason = { status, lastError, nowMs: this.#deps.clock.now() }
     const rows = works.map((work) => parkedOf(work, this.#partition, reason))
+    if (status === 'throttled') this.#notePaced(works)
     void this.#backlog.add(rows).then(() => {
       // A deletion that was heard of meanwhile found neither the row nor the work.
       for (const work of works) if (!this.#isWithdrawn(work)) this.#deps.inFlight.settle(work)

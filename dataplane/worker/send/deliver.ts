@@ -3,8 +3,9 @@ import { planRetry, type RetryPlan } from '../../../core/delivery/retry.ts'
 import type { Held } from '../../../core/delivery/transport.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
-import type { Logger } from '../../../core/log.ts'
+import { roundMs, type Logger } from '../../../core/log.ts'
 import type { InFlight } from '../in-flight/in-flight.ts'
+import type { WorkerMetrics } from '../in-flight/metrics.ts'
 import {
   dropLargeBody,
   isByHand,
@@ -26,6 +27,7 @@ export interface DeliverDeps extends AttemptDeps {
   log: Logger
   /** Gets a line for each attempt. */
   attemptLog: Logger
+  metrics: Pick<WorkerMetrics, 'noteAttempt' | 'throttled'>
   results: Results
   inFlight: InFlight
   /** The name that claimed rows carry. */
@@ -33,7 +35,6 @@ export interface DeliverDeps extends AttemptDeps {
   random: () => number
   /** The endpoint said that it is gone for good. */
   disable(destinationId: string): void
-  count(outcome: DeliveryResult['attempt']['outcome'], durationMs: number): void
 }
 
 /** Where a delivery goes. */
@@ -98,7 +99,10 @@ async function record(
   { result, typeIds }: { result: DeliveryResult; typeIds: TypeIds },
 ): Promise<void> {
   const { attempt } = result
-  deps.count(attempt.outcome, attempt.durationMs)
+  deps.metrics.noteAttempt(attempt, work.deliveryId)
+  if (result.throttledReason !== null && work.throttled === null) {
+    deps.metrics.throttled[result.throttledReason]++
+  }
   deps.attemptLog.info(
     {
       ...typeIds,
@@ -108,7 +112,7 @@ async function record(
       outcome: attempt.outcome,
       responseStatus: attempt.responseStatus,
       errorCode: attempt.errorCode,
-      durationMs: attempt.durationMs,
+      durationMs: roundMs(attempt.durationMs),
       nextAtMs: result.nextAtMs,
     },
     'Attempted a delivery',

@@ -7,7 +7,6 @@ import { Names } from '../../../core/egress/names.ts'
 import { withoutRedaction } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { announceChanges } from '../../../core/notices/config-changes.ts'
-import type { WorkerMetrics } from '../in-flight/metrics.ts'
 import type { WholeWork } from '../in-flight/work.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { deliver, type Answered, type DeliverDeps, type Target } from './deliver.ts'
@@ -26,7 +25,7 @@ export interface SenderDeps
   /** The name that claimed rows carry. */
   name: string
   socketsMax: number
-  metrics: Pick<WorkerMetrics, 'attempts'>
+  metrics: DeliverDeps['metrics']
 }
 
 export interface Sender {
@@ -39,7 +38,7 @@ export interface Sender {
 
 /** All that sends requests to destinations, over connections that it alone has. */
 export function openSender(deps: SenderDeps): Sender {
-  const { db, clock, log, isAllowed, metrics } = deps
+  const { db, clock, log, isAllowed } = deps
   const names = new Names()
   const connections = new Connections(
     (tenant) => guardedLookup(isAllowed, names, tenant),
@@ -66,7 +65,6 @@ export function openSender(deps: SenderDeps): Sender {
         log.error({ err }, 'Cannot disable a destination'),
       )
     },
-    count: (outcome, durationMs) => metrics.attempts[outcome].observe(durationMs / 1_000),
   }
   return {
     deliver: (work, to) => deliver(deliverDeps, work, to),

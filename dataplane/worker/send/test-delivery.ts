@@ -5,7 +5,7 @@ import { mayDial } from '../../../core/egress/connect.ts'
 import type { Names } from '../../../core/egress/names.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
 import { TESTS_PER_ORGANISATION, TESTS_PER_PROCESS } from '../../../core/limits.ts'
-import type { Logger } from '../../../core/log.ts'
+import { roundMs, type Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import {
   serveTests,
@@ -88,7 +88,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
       outcome: attempt.outcome,
       responseStatus: attempt.responseStatus,
       errorCode: attempt.errorCode,
-      durationMs: attempt.durationMs,
+      durationMs: roundMs(attempt.durationMs),
     },
     'Attempted a test delivery',
   )

@@ -20,20 +20,23 @@ export interface CountedWaiting {
   projectId: string
   pending: number
   throttled: number
+  /** Their time has come. */
+  due: number
 }
 
 /** Counts the next `limit` waiting rows behind an id. `lastId` is undefined when there are no more. */
 export async function countWaiting(
   db: Db,
-  { afterId, limit }: { afterId: string; limit: number },
+  { afterId, limit, nowMs }: { afterId: string; limit: number; nowMs: number },
 ): Promise<{ counted: CountedWaiting[]; lastId: string | undefined }> {
   // Ids in text compare as they do in themselves; not every supported version has max(uuid).
   const { rows } = await sql<CountedWaiting & { rows: number; lastId: string }>`
     select project_id as "projectId", count(*) filter (where status = 'pending') as pending,
-      count(*) filter (where status = 'throttled') as throttled, count(*) as rows,
+      count(*) filter (where status = 'throttled') as throttled,
+      count(*) filter (where next_at <= ${new Date(nowMs)}) as due, count(*) as rows,
       max(delivery_id::text collate "C") as "lastId"
     from (
-      select delivery_id, project_id, status from delivery_waiting
+      select delivery_id, project_id, status, next_at from delivery_waiting
       where delivery_id > ${afterId}::uuid order by delivery_id limit ${limit}
     ) as next
     group by project_id`.execute(db)
@@ -47,14 +50,14 @@ export async function countWaiting(
 
 /**
  * Keeps what was counted of all waiting rows, and counts what has none: deliveries with ids in the range that wait for
- * their first attempt; below the range there are none. Returns the id of the first of them.
+ * their first attempt; below the range there are none. Returns the id of the first of them, and how many there are.
  */
 export async function keepWaiting(
   db: Db,
   counted: readonly CountedWaiting[],
   range: { fromId: string; untilId: string },
-): Promise<string | undefined> {
-  const { rows } = await sql<{ first: string | null }>`
+): Promise<{ first: string | undefined; undispatched: number }> {
+  const { rows } = await sql<{ first: string | null; undispatched: number }>`
     with waiting as (
       select * from unnest(${counted.map((row) => row.projectId)}::uuid[],
         ${counted.map((row) => row.pending)}::bigint[], ${counted.map((row) => row.throttled)}::bigint[])
@@ -80,8 +83,9 @@ export async function keepWaiting(
       where (c.pending, c.throttled, c.undispatched, c.oldest_undispatched_id) is distinct from
         (excluded.pending, excluded.throttled, excluded.undispatched, excluded.oldest_undispatched_id)
     )
-    select min(oldest) as first from undispatched`.execute(db)
-  return rows[0]?.first ?? undefined
+    select min(oldest) as first, coalesce(sum(undispatched), 0)::int8 as undispatched
+    from undispatched`.execute(db)
+  return { first: rows[0]?.first ?? undefined, undispatched: rows[0]?.undispatched ?? 0 }
 }
 
 /**

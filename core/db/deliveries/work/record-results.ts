@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import type { AttemptErrorCode } from '../../../delivery/attempt-error.ts'
 import {
   boolArray,
   byteaArray,
@@ -34,7 +35,7 @@ interface AttemptRecord {
   responseStatus: number | null
   responseHeaders: string | null
   responseBody: Buffer | null
-  errorCode: string | null
+  errorCode: AttemptErrorCode | null
   /** The replica of a connector that had the request; null for a public destination. */
   replicaId: string | null
 }
