@@ -55,6 +55,8 @@ export interface Deps {
 interface AccountSettings {
   /** Origin under which browsers find the API; undefined: as each request names it. */
   apiUrl: string | undefined
+  /** Whether anybody may sign up, or only whoever is invited. */
+  signUp: 'open' | 'invitation'
   /** The plan of an organisation that is made for somebody who comes. */
   defaultPlan: PlanName
   /** For each address. */

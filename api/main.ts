@@ -86,6 +86,7 @@ await using app = buildApp({
   callers: new CallerLimits(),
   accounts: {
     apiUrl: config.API_URL,
+    signUp: config.SIGNUP,
     defaultPlan: config.DEFAULT_PLAN,
     signInsPerMinute: config.SIGN_INS_PER_MINUTE,
     requestsPerMinute: config.AUTH_CALLS_PER_MINUTE,

@@ -90,6 +90,7 @@ export interface WorldOptions {
   trustedProxies?: readonly string[]
   /** Requests of an address to `/auth`, as the settings have them unless told. */
   signInsPerMinute?: number
+  signUp?: 'open' | 'invitation'
   authRequestsPerMinute?: number
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
@@ -139,6 +140,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     callers: new CallerLimits(),
     accounts: {
       apiUrl: undefined,
+      signUp: options.signUp ?? 'invitation',
       defaultPlan: 'enterprise',
       signInsPerMinute: options.signInsPerMinute ?? 10,
       requestsPerMinute: options.authRequestsPerMinute ?? 60,
