@@ -138,6 +138,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     trustedProxies: options.trustedProxies ?? [],
     gatewayUrl: options.gatewayUrl,
     callers: new CallerLimits(),
+    dashboard: undefined,
     accounts: {
       apiUrl: undefined,
       signUp: options.signUp ?? 'invitation',
