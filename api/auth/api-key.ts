@@ -4,7 +4,6 @@ import type { Db } from '../../core/db/connection/db.ts'
 import { refuse } from '../../core/errors.ts'
 import { decodeId, encodeId } from '../../core/ids.ts'
 import { parseApiKey } from '../../core/keys/api-key.ts'
-import { Permissions } from '../../core/keys/permissions.ts'
 import { API_WINDOW_SECONDS } from '../../core/limits.ts'
 import type { Access } from './principal.ts'
 import { TooManyRequests, type RateWindow } from './rate-limit.ts'
@@ -43,7 +42,7 @@ export async function admit(
     principal: {
       organisationId: use.organisationId,
       actor: `key:${encodeId('key', use.id)}`,
-      permissions: use.permissions === null ? null : Permissions.parse(use.permissions),
+      permissions: use.permissions,
       isBound: use.projectId !== null,
     },
     reach: { organisationId: use.organisationId, projectId },

@@ -2,11 +2,11 @@ import { z } from 'zod'
 
 import { findEvent } from '../../core/db/events/events.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
+import { parseHeaders } from '../../core/delivery/delivery-headers.ts'
 import { compileFilter, Filter, matchFilter, type Matchable } from '../../core/match/filter.ts'
 import { matchableOf, storedRequest } from '../../core/match/matchable.ts'
 import { joinHeaders } from '../../core/request/headers.ts'
 import { demand } from '../auth/principal.ts'
-import { Pairs } from '../deliveries/attempt-shape.ts'
 import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { IdInput } from '../http/fields.ts'
@@ -90,7 +90,7 @@ export const FILTER_ROUTES = [
 
 async function eventOf(deps: Deps, reach: Reach, id: string): Promise<Matchable> {
   const event = (await findEvent(deps.db, reach, id)) ?? refuseMissing('evt', id)
-  const request = storedRequest({ ...event, headers: Pairs.parse(JSON.parse(event.headers)) })
+  const request = storedRequest({ ...event, headers: parseHeaders(event.headers) })
   return matchableOf(request, event.eventType)
 }
 

@@ -2,6 +2,8 @@ import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import type { Attempt as Row } from '../../core/db/deliveries/read/attempts.ts'
+import { parseHeaders, type Header } from '../../core/delivery/delivery-headers.ts'
+import { ATTEMPT_OUTCOMES, ATTEMPT_TRIGGERS } from '../../core/delivery/states.ts'
 import { encodeId } from '../../core/ids.ts'
 import { decodeText } from '../../core/request/text.ts'
 import { Id, Timestamp } from '../http/fields.ts'
@@ -18,10 +20,8 @@ export const Pairs = z
   .array(Pair)
   .meta({ id: 'Pairs', description: 'Names and values in the order in which they came.' })
 
-type HeaderPairs = z.output<typeof Pairs>
-
 /** Headers as people read them; they are kept and sent as bytes. */
-export function asText(headers: HeaderPairs): HeaderPairs {
+export function asText(headers: readonly Header[]): z.output<typeof Pairs> {
   return headers.map(([name, value]) => [name, decodeText(value)])
 }
 
@@ -46,7 +46,7 @@ export const Attempt = z
     deliveryId: Id('dlv').describe('The delivery that it belongs to.'),
     number: z.int().describe('Its place among the attempts of the delivery, from 1.'),
     trigger: z
-      .enum(['initial', 'automatic', 'manual', 'bulk'])
+      .enum(ATTEMPT_TRIGGERS)
       .describe(
         'Who asked for it: the delivery itself, its retry policy, a retry by hand, or an operation.',
       ),
@@ -66,7 +66,7 @@ export const Attempt = z
       .nullable()
       .describe('The replica of a connector that carried it; null for a public destination.'),
     outcome: z
-      .enum(['succeeded', 'failed', 'busy'])
+      .enum(ATTEMPT_OUTCOMES)
       .describe('`busy`: the destination asked for later, which spends no attempt.'),
   })
   .meta({ id: 'Attempt', description: 'A request to a destination, with its answer or its error.' })
@@ -81,7 +81,7 @@ export function viewAttempt(
   requestHeaders: [string, string][],
 ): z.output<typeof Attempt> {
   const durationMs = milliseconds(row.durationMs) ?? 0
-  return Attempt.parse({
+  return {
     id: encodeId('att', row.id),
     deliveryId: encodeId('dlv', row.deliveryId),
     number: row.number,
@@ -98,10 +98,10 @@ export function viewAttempt(
     requestUrl: row.url,
     requestHeaders,
     responseStatus: row.responseStatus,
-    responseHeaders: asText(Pairs.parse(JSON.parse(row.responseHeaders ?? '[]'))),
+    responseHeaders: asText(parseHeaders(row.responseHeaders ?? '[]')),
     responseBody: row.responseBody?.toString('utf8') ?? null,
     errorCode: row.errorCode,
     replicaId: row.replicaId === null ? null : encodeId('rpl', row.replicaId),
     outcome: row.outcome,
-  })
+  }
 }

@@ -5,10 +5,11 @@ import { attemptsOf, type Attempt as Row } from '../../core/db/deliveries/read/a
 import type { Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import { eventHeads } from '../../core/db/events/events.ts'
 import { deliveryHeaders, MASKED_VALUE } from '../../core/delivery/delivery-headers.ts'
+import { parseHeaders } from '../../core/delivery/delivery-headers.ts'
 import { encodeId } from '../../core/ids.ts'
 import { decodeText } from '../../core/request/text.ts'
 import type { Deps } from '../deps.ts'
-import { Pairs, viewAttempt, type Attempt } from './attempt-shape.ts'
+import { viewAttempt, type Attempt } from './attempt-shape.ts'
 
 /** Attempts of one delivery that are shown: more than any policy makes, fewer than a person can make by hand. */
 const SHOWN_ATTEMPTS = 100
@@ -51,7 +52,7 @@ function headersOf(
   from: { event: ReturnType<Heads['get']>; sourceName: string | null },
 ): [string, string][] {
   const { event, sourceName } = from
-  const received = Pairs.parse(JSON.parse(event?.headers ?? attempt.givenHeaders ?? '[]'))
+  const received = parseHeaders(event?.headers ?? attempt.givenHeaders ?? '[]')
   const facts = {
     deliveryId: encodeId('dlv', delivery.id),
     eventId: delivery.eventId === null ? null : encodeId('evt', delivery.eventId),

@@ -3,17 +3,13 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import type { Delivery as Row } from '../../core/db/deliveries/read/deliveries.ts'
 import { ATTEMPT_ERROR_CODES } from '../../core/delivery/attempt-error.ts'
+import {
+  DELIVERY_STATUSES,
+  DELIVERY_TRIGGERS,
+  THROTTLED_REASONS,
+} from '../../core/delivery/states.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { Id, Timestamp } from '../http/fields.ts'
-
-const DELIVERY_STATUSES = [
-  'pending',
-  'throttled',
-  'in_flight',
-  'succeeded',
-  'failed',
-  'cancelled',
-] as const
 
 export const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',
@@ -44,13 +40,13 @@ export const Delivery = z
     projectId: Id('prj').describe('The project that it is in.'),
     status: DeliveryStatus,
     trigger: z
-      .enum(['ingest', 'replay', 'test'])
+      .enum(DELIVERY_TRIGGERS)
       .describe('Why it was created: an event, a replay or a test.'),
     attemptCount: z.int().describe('Attempts that were spent; a busy answer spends none.'),
     maxAttempts: z.int().describe('Attempts that the retry policy allows.'),
     nextAttemptAt: Timestamp.nullable().describe('When the next attempt is due; null if none is.'),
     throttledReason: z
-      .enum(['rate_limit', 'destination_busy'])
+      .enum(THROTTLED_REASONS)
       .nullable()
       .describe('Why it is throttled; null when it is not.'),
     throttledAt: Timestamp.nullable().describe('Since when it is throttled; null when it is not.'),
@@ -68,7 +64,7 @@ export const Delivery = z
 const WAITS: ReadonlySet<string> = new Set(['pending', 'throttled'])
 
 export function viewDelivery(row: Row): z.output<typeof Delivery> {
-  return Delivery.parse({
+  return {
     id: encodeId('dlv', row.id),
     eventId: row.eventId === null ? null : encodeId('evt', row.eventId),
     connectionId: row.connectionId === null ? null : encodeId('con', row.connectionId),
@@ -87,14 +83,14 @@ export function viewDelivery(row: Row): z.output<typeof Delivery> {
       row.lastAttemptAt === null
         ? null
         : {
-            at: moment(row.lastAttemptAt),
+            at: timestamp(row.lastAttemptAt.getTime()),
             responseStatus: row.lastResponseStatus,
             errorCode: row.lastErrorCode,
             durationMs: milliseconds(row.lastDurationMs),
           },
     completedAt: moment(row.completedAt),
     createdAt: timestamp(timeOfId(row.id)),
-  })
+  }
 }
 
 export function moment(date: Date | null): string | null {

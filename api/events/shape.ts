@@ -1,23 +1,18 @@
 import { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
-import type { Event as Row, EventSummary as SummaryRow } from '../../core/db/events/events.ts'
+import {
+  EVENT_STATUSES,
+  type Event as Row,
+  type EventSummary as SummaryRow,
+} from '../../core/db/events/events.ts'
+import { parseHeaders } from '../../core/delivery/delivery-headers.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { storedRequest } from '../../core/match/matchable.ts'
 import { asText, Pairs } from '../deliveries/attempt-shape.ts'
 import { Delivery } from '../deliveries/shape.ts'
 import { Id, Timestamp } from '../http/fields.ts'
 import { RejectionReason } from '../sources/rejection.ts'
-
-/** (spec: Event status; the last two are no longer written) */
-const EVENT_STATUSES = [
-  'received',
-  'filtered',
-  'unmatched',
-  'rejected',
-  'duplicate',
-  'pending',
-] as const
 
 export const EventStatus = z.enum(EVENT_STATUSES).meta({
   id: 'EventStatus',
@@ -63,7 +58,7 @@ export const Event = EventSummary.extend({
 }).meta({ id: 'Event', description: 'A webhook as it came in, with its newest deliveries.' })
 
 export function viewEventSummary(row: SummaryRow): z.output<typeof EventSummary> {
-  return EventSummary.parse({
+  return {
     id: encodeId('evt', row.id),
     sourceId: encodeId('src', row.sourceId),
     projectId: encodeId('prj', row.projectId),
@@ -79,14 +74,14 @@ export function viewEventSummary(row: SummaryRow): z.output<typeof EventSummary>
     isBinary: row.isBinary,
     remoteIp: row.remoteIp,
     createdAt: timestamp(timeOfId(row.id)),
-  })
+  }
 }
 
 export function viewEvent(
   row: Row,
   deliveries: z.output<typeof Delivery>[],
 ): z.output<typeof Event> {
-  const headers = Pairs.parse(JSON.parse(row.headers))
+  const headers = parseHeaders(row.headers)
   const request = storedRequest({ ...row, headers })
   return {
     ...viewEventSummary(row),

@@ -172,7 +172,7 @@ export const OPERATION_ROUTES = [
           id: found.id,
           changes: { processed: found.processed },
         })
-        return { ...found, status: 'cancelled', finishedAt }
+        return { ...found, status: 'cancelled' as const, finishedAt }
       })
       return { status: 200, body: viewOperation(row) }
     },
@@ -194,9 +194,8 @@ async function makeOperation(
     id: newId(now.getTime()),
     organisationId: principal.organisationId,
     projectId,
-    kind: wish.kind,
+    ...selected,
     status: 'running',
-    selection: selected.selection,
     ...counted,
     processed: 0,
     failures: {},

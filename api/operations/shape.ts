@@ -173,7 +173,7 @@ export function selectedOfBody(wish: z.output<typeof NewOperation>, nowMs: numbe
 }
 
 export function viewOperation(row: Row): z.output<typeof Operation> {
-  return Operation.parse({
+  return {
     id: encodeId('opr', row.id),
     projectId: encodeId('prj', row.projectId),
     kind: row.kind,
@@ -186,28 +186,22 @@ export function viewOperation(row: Row): z.output<typeof Operation> {
     failures: row.failures,
     createdAt: timestamp(timeOfId(row.id)),
     finishedAt: moment(row.finishedAt),
-  })
+  }
 }
 
-/** The members of a filter that are ids, by what they name. */
-const PREFIX = {
-  eventId: 'evt',
-  connectionId: 'con',
-  destinationId: 'dst',
-  sourceId: 'src',
-} as const
-
-function viewFilter(selection: Record<string, unknown>): Record<string, unknown> {
-  const { fromMs, toMs, responseClass, ...rest } = selection
-  const ids = Object.entries(PREFIX).flatMap(([member, prefix]) => {
-    const id = rest[member]
-    return typeof id === 'string' ? [[member, encodeId(prefix, id)] as const] : []
-  })
+function viewFilter(
+  selection: Partial<DeliverySelection & EventSelection>,
+): z.output<typeof ShownFilter> {
+  const { eventId, connectionId, destinationId, sourceId, responseClass, fromMs, toMs, ...rest } =
+    selection
   return {
     ...rest,
-    ...Object.fromEntries(ids),
-    ...(typeof responseClass === 'number' && { responseStatus: `${responseClass}xx` }),
-    ...(typeof fromMs === 'number' && { from: timestamp(fromMs) }),
-    ...(typeof toMs === 'number' && { to: timestamp(toMs) }),
+    ...(eventId !== undefined && { eventId: encodeId('evt', eventId) }),
+    ...(connectionId !== undefined && { connectionId: encodeId('con', connectionId) }),
+    ...(destinationId !== undefined && { destinationId: encodeId('dst', destinationId) }),
+    ...(sourceId !== undefined && { sourceId: encodeId('src', sourceId) }),
+    ...(responseClass !== undefined && { responseStatus: `${responseClass}xx` }),
+    ...(fromMs !== undefined && { from: timestamp(fromMs) }),
+    ...(toMs !== undefined && { to: timestamp(toMs) }),
   }
 }

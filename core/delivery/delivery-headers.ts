@@ -1,6 +1,6 @@
 import { HOPS_HEADER, hopsOf } from './hops.ts'
 
-type Header = readonly [name: string, value: string]
+export type Header = readonly [name: string, value: string]
 
 /** Facts of an attempt that become headers; a null fact has no header. */
 export interface DeliveryFacts {

@@ -21,6 +21,11 @@ export const Permissions = z.partialRecord(z.enum(RESOURCES), z.enum(LEVELS))
 
 export type Permissions = z.infer<typeof Permissions>
 
+/** As a key's row holds them; null is an unscoped key. */
+export function permissionsOf(stored: unknown): Permissions | null {
+  return stored === null ? null : Permissions.parse(stored)
+}
+
 /** The permission that an action needs. `isExplicit`: the fallback of an unscoped key does not cover it. (spec: Authentication 5) */
 export interface Need {
   resource: Resource

@@ -14,7 +14,6 @@ import {
 } from '../../../core/db/events/event-stream.ts'
 import { refuseField } from '../../../core/errors.ts'
 import { decodeId } from '../../../core/ids.ts'
-import { Permissions } from '../../../core/keys/permissions.ts'
 import { STREAMS_PER_ORGANISATION, STREAMS_PER_PROCESS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import { gaugeOf } from '../../../core/metrics/instruments.ts'
@@ -276,9 +275,7 @@ function credentialOf({ actor, person }: Principal): Omit<StreamGrant, 'projectI
 
 /** Two that are the same have the same text. */
 function textOf(rights: StreamRights): string {
-  return 'role' in rights
-    ? rights.role
-    : JSON.stringify(rights.permissions && Permissions.parse(rights.permissions))
+  return 'role' in rights ? rights.role : JSON.stringify(rights.permissions)
 }
 
 function nameOf({ by, id, projectId }: StreamGrant): string {

@@ -1,5 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 
+import { permissionsOf, type Permissions } from '../../keys/permissions.ts'
 import { API_WINDOW_SECONDS } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import type { Tables } from '../tables.ts'
@@ -11,7 +12,7 @@ export interface ApiKey {
   name: string
   secretHint: string
   /** Null: unscoped. */
-  permissions: Record<string, string> | null
+  permissions: Permissions | null
   expiresAt: Date | null
   revokedAt: Date | null
   /** The person who made it; null for the command line, and for somebody who is gone. */
@@ -27,7 +28,7 @@ export interface KeyUse {
   id: string
   organisationId: string
   projectId: string | null
-  permissions: Record<string, string> | null
+  permissions: Permissions | null
   /** Requests of the running window, this one included. */
   requests: number
   windowStartedAt: Date
@@ -79,7 +80,7 @@ export async function useApiKey(
     id: row.id,
     organisationId: row.organisation_id,
     projectId: row.project_id,
-    permissions: row.permissions,
+    permissions: permissionsOf(row.permissions),
     requests: row.window_requests,
     windowStartedAt: row.window_started_at,
     defaultProjectId: row.default_project_id,
@@ -129,7 +130,7 @@ export async function findApiKey(db: Db, id: string): Promise<ApiKey | undefined
 export async function setPermissions(
   db: Db,
   id: string,
-  permissions: Record<string, string>,
+  permissions: Permissions,
   now: Date,
 ): Promise<void> {
   await db
@@ -155,7 +156,7 @@ function toApiKey(row: Selectable<Tables['api_key']>): ApiKey {
     projectId: row.project_id,
     name: row.name,
     secretHint: row.secret_hint,
-    permissions: row.permissions,
+    permissions: permissionsOf(row.permissions),
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     createdBy: row.created_by,

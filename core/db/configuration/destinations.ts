@@ -16,14 +16,14 @@ import {
 import type { Tables } from '../tables.ts'
 
 /** The columns that PostgreSQL holds as text or JSON. */
-const Columns = z.object({
+export const DestinationColumns = z.object({
   mode: z.enum(['public', 'private']),
   method: z.enum(['POST', 'PUT', 'PATCH']),
   auth: StoredAuth,
   rate_limit_period: z.enum(['second', 'minute', 'hour', 'day']),
   retry_policy: RetryPolicy,
 })
-type Columns = z.output<typeof Columns>
+type Columns = z.output<typeof DestinationColumns>
 
 export interface Destination {
   id: string
@@ -164,7 +164,7 @@ function toRow(destination: Destination): Insertable<Tables['destination']> {
 function toDestination(
   row: Selectable<Tables['destination']> & { is_failing: boolean },
 ): Destination {
-  const { mode, method, auth, rate_limit_period, retry_policy } = Columns.parse(row)
+  const { mode, method, auth, rate_limit_period, retry_policy } = DestinationColumns.parse(row)
   return {
     id: row.id,
     organisationId: row.organisation_id,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import { firstIdAt } from '../../ids.ts'
+import { permissionsOf, type Permissions } from '../../keys/permissions.ts'
 import { SESSION_DAYS_MAX } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import { SUMMARY, type EventSummary } from './events.ts'
@@ -100,7 +101,7 @@ export interface StreamGrant {
 }
 
 /** The rights of its owner: the permissions of a key, or the role of a person. */
-export type StreamRights = { permissions: Record<string, string> | null } | { role: string }
+export type StreamRights = { permissions: Permissions | null } | { role: string }
 
 /** The rights of each grant whose key or session still works and whose project is still there. */
 export async function liveGrants(
@@ -110,7 +111,7 @@ export async function liveGrants(
 ): Promise<(StreamGrant & { rights: StreamRights })[]> {
   const now = new Date(nowMs)
   const bornAfter = new Date(nowMs - SESSION_DAYS_MAX * 86_400_000)
-  const { rows } = await sql<StreamGrant & { rights: StreamRights }>`
+  const { rows } = await sql<StreamGrant & { rights: { permissions: unknown } | { role: string } }>`
     with open as (
       select * from unnest(${grants.map(({ by }) => by)}::text[], ${grants.map(({ id }) => id)}::uuid[],
         ${grants.map(({ projectId }) => projectId)}::uuid[]) as open (by, id, project_id)
@@ -127,5 +128,8 @@ export async function liveGrants(
     join project p on p.id = open.project_id
     join membership m on m.person_id = s.person_id and m.organisation_id = p.organisation_id
     where open.by = 'session' and s.expires_at > ${now} and s.created_at > ${bornAfter}`.execute(db)
-  return rows
+  return rows.map(({ rights, ...grant }) => ({
+    ...grant,
+    rights: 'role' in rights ? rights : { permissions: permissionsOf(rights.permissions) },
+  }))
 }

@@ -1,10 +1,21 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import type { RejectionReason } from '../../verify/request/signed-request.ts'
 import type { Db } from '../connection/db.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
 import { ofParent } from '../lists/parent-filter.ts'
 import { behind, type Direction } from '../lists/spans.ts'
 import { cut, readStrand, type Strand, type Stretch, type Walk } from '../lists/strands.ts'
+
+/** Every status that an event may have; nothing gives it the last two. (spec: Event status) */
+export const EVENT_STATUSES = [
+  'received',
+  'filtered',
+  'unmatched',
+  'rejected',
+  'duplicate',
+  'pending',
+] as const
 
 /** An event as it stands in a list. */
 export interface EventSummary {
@@ -13,10 +24,10 @@ export interface EventSummary {
   organisationId: string
   projectId: string
   sourceId: string
-  status: string
+  status: (typeof EVENT_STATUSES)[number]
   eventType: string | null
   idempotencyKey: string | null
-  rejectionReason: string | null
+  rejectionReason: RejectionReason | null
   verifiedWith: string
   method: string
   path: string

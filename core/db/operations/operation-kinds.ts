@@ -8,6 +8,8 @@ export type OperationKind = (typeof OPERATION_KINDS)[number]
 
 export const OPERATION_STATUSES = ['running', 'completed', 'cancelled'] as const
 
+export type OperationStatus = (typeof OPERATION_STATUSES)[number]
+
 /** The permission to create an operation of a kind. (decisions: Rotation, keys, roles) */
 export const OPERATION_NEEDS: Readonly<Record<OperationKind, Need>> = {
   retry: { resource: 'deliveries', level: 'write' },
@@ -49,9 +51,17 @@ export const EventSelection = z.strictObject({
 export type EventSelection = z.infer<typeof EventSelection>
 
 /** The filter of an operation, by its kind. */
-export type Selected =
-  | { kind: 'retry' | 'cancel'; selection: DeliverySelection }
-  | { kind: 'replay'; selection: EventSelection }
+export type Selected = SelectedDeliveries | SelectedEvents
+
+export interface SelectedDeliveries {
+  kind: 'retry' | 'cancel'
+  selection: DeliverySelection
+}
+
+export interface SelectedEvents {
+  kind: 'replay'
+  selection: EventSelection
+}
 
 /** As a row holds it. */
 export function selectedOf(kind: OperationKind, selection: unknown): Selected {

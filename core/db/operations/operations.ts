@@ -2,17 +2,22 @@ import { sql, type Selectable } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
-import { OPERATION_KINDS, type OperationKind } from './operation-kinds.ts'
+import {
+  OPERATION_KINDS,
+  OPERATION_STATUSES,
+  selectedOf,
+  type OperationKind,
+  type OperationStatus,
+  type SelectedDeliveries,
+  type SelectedEvents,
+} from './operation-kinds.ts'
 import type { LeftOver, OperationTable } from './tables.ts'
 
-export interface Operation {
+interface Counted {
   id: string
   organisationId: string
   projectId: string
-  kind: OperationKind
-  status: string
-  /** As `selectedOf` reads it. */
-  selection: Record<string, unknown>
+  status: OperationStatus
   matched: number
   /** There are at least `matched`. */
   isTruncated: boolean
@@ -26,6 +31,12 @@ export interface Operation {
   turns: number
   finishedAt: Date | null
 }
+
+export type DeliveryOperation = Counted & SelectedDeliveries
+
+export type EventOperation = Counted & SelectedEvents
+
+export type Operation = DeliveryOperation | EventOperation
 
 export interface OperationPage {
   limit: number
@@ -230,9 +241,8 @@ function toOperation(row: Selectable<OperationTable>): Operation {
     id: row.id,
     organisationId: row.organisation_id,
     projectId: row.project_id,
-    kind: kindOf(row.kind),
-    status: row.status,
-    selection: row.selection,
+    ...selectedOf(kindOf(row.kind), row.selection),
+    status: statusOf(row.status),
     matched: row.matched,
     isTruncated: row.is_truncated,
     processed: row.processed,
@@ -242,6 +252,12 @@ function toOperation(row: Selectable<OperationTable>): Operation {
     turns: row.turns,
     finishedAt: row.finished_at,
   }
+}
+
+function statusOf(text: string): OperationStatus {
+  const status = OPERATION_STATUSES.find((known) => known === text)
+  if (status === undefined) throw new Error(`No status of an operation: ${text}`)
+  return status
 }
 
 function kindOf(text: string): OperationKind {

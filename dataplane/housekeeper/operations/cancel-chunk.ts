@@ -3,11 +3,11 @@ import { nextDeliveries } from '../../../core/actions/selection.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { readHeld } from '../../../core/db/deliveries/act/held-deliveries.ts'
-import { DeliverySelection } from '../../../core/db/operations/operation-kinds.ts'
 import {
   advanceOperation,
   postponeOperation,
   takeRunning,
+  type DeliveryOperation,
   type Operation,
 } from '../../../core/db/operations/operations.ts'
 import type { LeftOver } from '../../../core/db/operations/tables.ts'
@@ -43,12 +43,12 @@ interface Take {
  * Cancels the next deliveries of an operation. The transaction that cancels also counts cancelled and refused deliveries.
  * Undecided ones are stored with the operation and come first next time.
  */
-export async function cancelChunk(deps: CancelDeps, operation: Operation): Promise<void> {
+export async function cancelChunk(deps: CancelDeps, operation: DeliveryOperation): Promise<void> {
   const { deliveries, afterId, isLast } = await take(deps, operation)
   const waiting = deliveries.filter(({ status }) => CANCELLABLE.has(status))
   const others = deliveries.filter(({ status }) => !CANCELLABLE.has(status))
   const now = new Date(deps.clock.now())
-  let advanced = operation
+  let advanced: Operation = operation
   const outcomes = await cancelHeldDeliveries(deps, waiting, async (tx, cancelled) => {
     const taken = await takeRunning(tx, operation)
     if (taken === undefined) throw new EndedMeanwhile()
@@ -65,7 +65,7 @@ export async function cancelChunk(deps: CancelDeps, operation: Operation): Promi
   if (advanced.leftOver.length > 0) await settle(deps, advanced, outcomes)
 }
 
-async function take({ db, clock }: CancelDeps, operation: Operation): Promise<Take> {
+async function take({ db, clock }: CancelDeps, operation: DeliveryOperation): Promise<Take> {
   const { afterId, leftOver } = operation
   if (leftOver.length > 0) {
     const held = new Map((await readHeld(db, leftOver)).map((one) => [one.id, one.status]))
@@ -76,8 +76,7 @@ async function take({ db, clock }: CancelDeps, operation: Operation): Promise<Ta
     return { deliveries, afterId, isLast: false }
   }
   const place = { ...operation, nowMs: clock.now() }
-  const selection = DeliverySelection.parse(operation.selection)
-  const step = await nextDeliveries(db, selection, place, OPERATION_CHUNK)
+  const step = await nextDeliveries(db, operation.selection, place, OPERATION_CHUNK)
   const deliveries = step.found.map((one) => ({
     class: one.class,
     id: one.id,

@@ -15,12 +15,12 @@ import {
   readReplayable,
   type ReplayDelivery,
 } from '../../../core/db/events/replays.ts'
-import {
-  selectedOf,
-  type DeliverySelection,
-  type EventSelection,
-} from '../../../core/db/operations/operation-kinds.ts'
-import type { Operation, Progress } from '../../../core/db/operations/operations.ts'
+import type {
+  DeliveryOperation,
+  EventOperation,
+  Operation,
+  Progress,
+} from '../../../core/db/operations/operations.ts'
 import { giveWay } from '../../../core/loop/turn.ts'
 import type { Standing } from '../../../core/plans/standing.ts'
 import { countsOf } from './reasons.ts'
@@ -39,20 +39,19 @@ const MATCHING_MS = 100
 
 /** Retries or replays the next of what the operation selects, in the order of their ids. */
 export async function workChunk(tx: Db, operation: Operation, chunk: Chunk): Promise<Progress> {
-  const selected = selectedOf(operation.kind, operation.selection)
-  return selected.kind === 'replay'
-    ? await replayChunk(tx, { operation, selection: selected.selection }, chunk)
-    : await retryChunk(tx, { operation, selection: selected.selection }, chunk)
+  return operation.kind === 'replay'
+    ? await replayChunk(tx, operation, chunk)
+    : await retryChunk(tx, operation, chunk)
 }
 
 async function retryChunk(
   tx: Db,
-  { operation, selection }: { operation: Operation; selection: DeliverySelection },
+  operation: DeliveryOperation,
   { standing, now, limit }: Chunk,
 ): Promise<Progress> {
   const place = { ...operation, nowMs: now.getTime() }
-  const { found, afterId, isLast } = await nextDeliveries(tx, selection, place, limit)
-  const { status } = selection
+  const { found, afterId, isLast } = await nextDeliveries(tx, operation.selection, place, limit)
+  const { status } = operation.selection
   // A delivery that changed its status since it was read no longer matches.
   const locked = (await lockDeliveries(tx, found)).filter(
     (delivery) => status === undefined || delivery.status === status,
@@ -70,15 +69,11 @@ async function retryChunk(
 /** The outcome of an event of a chunk. */
 type Outcome = { refusal: string } | { deliveries: ReplayDelivery[] }
 
-async function replayChunk(
-  tx: Db,
-  { operation, selection }: { operation: Operation; selection: EventSelection },
-  chunk: Chunk,
-): Promise<Progress> {
+async function replayChunk(tx: Db, operation: EventOperation, chunk: Chunk): Promise<Progress> {
   const { standing, now } = chunk
   const { organisationId } = operation
   const place = { ...operation, nowMs: now.getTime() }
-  const step = await nextEvents(tx, selection, place, chunk.limit)
+  const step = await nextEvents(tx, operation.selection, place, chunk.limit)
   const outcomes = await outcomesOf(tx, step.found, chunk)
   const replays = outcomes.flatMap((outcome) =>
     'deliveries' in outcome ? [outcome.deliveries] : [],

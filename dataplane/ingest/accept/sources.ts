@@ -7,7 +7,6 @@ import {
 } from '../../../core/db/events/ingest/ingest-sources.ts'
 import type { Quota } from '../../../core/db/events/ingest/store-capped-events.ts'
 import { partitionOf } from '../../../core/delivery/partition-of.ts'
-import { RetryPolicy } from '../../../core/delivery/retry.ts'
 import type { CompiledFilter } from '../../../core/match/filter.ts'
 import { compileSelector, type CompiledSelector } from '../../../core/match/selector.ts'
 import type { ConfigChange } from '../../../core/notices/config-changes.ts'
@@ -15,7 +14,7 @@ import { isPaced, type Plans } from '../../../core/plans/plans.ts'
 import { hardCapOf, standingAt, type Standing } from '../../../core/plans/standing.ts'
 import type { Keyring } from '../../../core/secrets/sealed.ts'
 import { openSourceSecrets } from '../../../core/secrets/source-secrets.ts'
-import { IngestResponse } from '../../../core/verify/config/ingest-response.ts'
+import type { IngestResponse } from '../../../core/verify/config/ingest-response.ts'
 import { VerifierConfig } from '../../../core/verify/config/verifier-config.ts'
 import { handshakeKind, type HandshakeSecrets } from '../../../core/verify/handshake.ts'
 import { compileVerifier, type CompiledVerifier } from '../../../core/verify/verify.ts'
@@ -222,7 +221,7 @@ function compileSource(
     handshake: config === undefined ? undefined : handshakeKind(config),
     eventType: row.eventTypeField === null ? undefined : compileSelector(row.eventTypeField),
     idempotencyKeys: row.idempotencyKeys.map(compileSelector),
-    response: IngestResponse.parse(row.ingestResponse),
+    response: row.ingestResponse,
     rateLimit: row.rateLimit,
     clamp: terms.standing.ingestRequestsPerSecond,
     retentionClass: row.retentionClass,
@@ -238,7 +237,7 @@ function compileSource(
         connection.destinationId,
         isPaced(terms.standing.entitlements),
       ),
-      maxAttempts: RetryPolicy.parse(connection.retryPolicy).maxAttempts,
+      maxAttempts: connection.maxAttempts,
     })),
     filters: row.connections.flatMap(({ id, isEnabled }) =>
       isEnabled ? (filters.get(id) ?? []) : [],

@@ -1,6 +1,7 @@
 import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
 import type { ClaimedDelivery } from '../../../core/db/deliveries/work/read-claimed.ts'
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
+import type { AttemptTrigger } from '../../../core/delivery/states.ts'
 import type { DeliveryMessage } from '../../../core/jetstream/delivery-message.ts'
 import type { Allowance } from './allowances.ts'
 import type { Share } from './byte-budget.ts'
@@ -20,7 +21,7 @@ export interface Work {
   partition: number
   /** Under which it was taken. */
   hold: Hold
-  attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
+  attemptTrigger: AttemptTrigger
   /** Attempts that counted, and all attempts, made before this one. */
   attemptCount: number
   attemptNumber: number

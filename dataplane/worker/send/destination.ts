@@ -1,5 +1,3 @@
-import { z } from 'zod'
-
 import type { Db } from '../../../core/db/connection/db.ts'
 import type { BusyWindow } from '../../../core/db/deliveries/work/busy-windows.ts'
 import {
@@ -7,14 +5,14 @@ import {
   type DestinationRow,
 } from '../../../core/db/deliveries/work/delivery-destinations.ts'
 import { partitionOf } from '../../../core/delivery/partition-of.ts'
-import { RetryPolicy } from '../../../core/delivery/retry.ts'
+import type { RetryPolicy } from '../../../core/delivery/retry.ts'
 import { compileSigner, type Signer } from '../../../core/delivery/signature.ts'
 import { checkUrl, type IsAllowed } from '../../../core/egress/connect.ts'
 import { destinationPace, planPace, type Pace } from '../../../core/pacing/gcra.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../../core/plans/plans.ts'
+import type { StoredAuth } from '../../../core/secrets/destination-secrets.ts'
 import {
   openDestinationSecrets,
-  StoredAuth,
   type DestinationSecrets,
 } from '../../../core/secrets/destination-secrets.ts'
 import type { Keyring } from '../../../core/secrets/sealed.ts'
@@ -81,12 +79,9 @@ export async function readDestination(
   return row && compileDestination(row, deps)
 }
 
-const Method = z.enum(['POST', 'PUT', 'PATCH'])
-const Period = z.enum(['second', 'minute', 'hour', 'day'])
-
 export function compileDestination(row: DestinationRow, deps: CompileDeps): Destination {
   const secrets = openDestinationSecrets(deps.keyring, row)
-  const auth = StoredAuth.parse(row.auth)
+  const { auth } = row
   const url = new URL(row.url)
   const names = Object.keys(secrets.headers)
   const { current, previous } = secrets.signing
@@ -99,7 +94,7 @@ export function compileDestination(row: DestinationRow, deps: CompileDeps): Dest
     url: url.origin + url.pathname + url.search,
     origin: url.origin,
     path: url.pathname + url.search,
-    method: Method.parse(row.method),
+    method: row.method,
     headers: [...authorization(auth, secrets), ...Object.entries(secrets.headers)],
     headerNames: names.length === 0 ? null : JSON.stringify(names),
     signer: compileSigner([current]),
@@ -116,12 +111,9 @@ export function compileDestination(row: DestinationRow, deps: CompileDeps): Dest
         : null,
     timeoutMs: row.timeoutMs,
     maxConcurrency: row.maxConcurrency,
-    retryPolicy: RetryPolicy.parse(row.retryPolicy),
+    retryPolicy: row.retryPolicy,
     isBlocked: checkUrl(url, deps.isAllowed) !== undefined,
-    pace:
-      row.rateLimit === null
-        ? undefined
-        : destinationPace(row.rateLimit, Period.parse(row.rateLimitPeriod)),
+    pace: row.rateLimit === null ? undefined : destinationPace(row.rateLimit, row.rateLimitPeriod),
     organisationPace: planPace(entitlements),
     partition: partitionOf(row.organisationId, row.id, isPaced(entitlements)),
     resumedAtMs: row.resumedAt?.getTime() ?? null,

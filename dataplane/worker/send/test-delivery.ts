@@ -1,6 +1,7 @@
 import type { Db } from '../../../core/db/connection/db.ts'
 import { insertTestDelivery } from '../../../core/db/deliveries/work/test-deliveries.ts'
 import { isBusyAnswer } from '../../../core/delivery/retry.ts'
+import type { AttemptOutcome } from '../../../core/delivery/states.ts'
 import { mayDial } from '../../../core/egress/connect.ts'
 import type { Names } from '../../../core/egress/names.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
@@ -96,7 +97,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
   return { kind: 'made', deliveryId }
 }
 
-function outcomeOf({ error, status, tokenUrl }: Outcome): 'succeeded' | 'failed' | 'busy' {
+function outcomeOf({ error, status, tokenUrl }: Outcome): AttemptOutcome {
   if (error === null) return 'succeeded'
   return isBusyAnswer(status, tokenUrl !== undefined) ? 'busy' : 'failed'
 }

@@ -1,13 +1,15 @@
 import { sql } from 'kysely'
 
+import type { AttemptErrorCode } from '../../../delivery/attempt-error.ts'
+import type { AttemptOutcome, AttemptTrigger } from '../../../delivery/states.ts'
 import type { Db } from '../../connection/db.ts'
 
 export interface Attempt {
   deliveryId: string
   number: number
   id: string
-  trigger: string
-  outcome: string
+  trigger: AttemptTrigger
+  outcome: AttemptOutcome
   startedAt: Date
   durationMs: number
   dnsMs: number | null
@@ -24,7 +26,7 @@ export interface Attempt {
   /** JSON of [name, value] pairs. */
   responseHeaders: string | null
   responseBody: Buffer | null
-  errorCode: string | null
+  errorCode: AttemptErrorCode | null
   replicaId: string | null
 }
 

@@ -1,5 +1,11 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import type { AttemptErrorCode } from '../../../delivery/attempt-error.ts'
+import type {
+  DELIVERY_TRIGGERS,
+  DeliveryStatus,
+  THROTTLED_REASONS,
+} from '../../../delivery/states.ts'
 import { timeOfId } from '../../../ids.ts'
 import type { Db } from '../../connection/db.ts'
 import { KEPT } from '../../connection/kept-plans.ts'
@@ -15,17 +21,17 @@ export interface Delivery {
   destinationId: string
   sourceId: string | null
   projectId: string
-  status: string
-  trigger: string
+  status: DeliveryStatus
+  trigger: (typeof DELIVERY_TRIGGERS)[number]
   attemptCount: number
   maxAttempts: number
   leaseUntil: Date | null
-  throttledReason: string | null
+  throttledReason: (typeof THROTTLED_REASONS)[number] | null
   throttledAt: Date | null
   lastError: string | null
   lastAttemptAt: Date | null
   lastResponseStatus: number | null
-  lastErrorCode: string | null
+  lastErrorCode: AttemptErrorCode | null
   lastDurationMs: number | null
   completedAt: Date | null
   /** It queues behind its destination's other deliveries. */

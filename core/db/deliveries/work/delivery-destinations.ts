@@ -1,14 +1,17 @@
 import { timestamp } from '../../../clock.ts'
+import { DestinationColumns } from '../../configuration/destinations.ts'
 import type { Db } from '../../connection/db.ts'
 import { recordOperationalEvents } from '../../processes/operational-events.ts'
 import { writeAudit } from '../../requests/audit.ts'
+
+const SendingColumns = DestinationColumns.omit({ mode: true })
 
 /** A destination's row with its organisation's plan, as a worker needs it. */
 export type DestinationRow = NonNullable<Awaited<ReturnType<typeof findDeliveryDestination>>>
 
 /** Undefined when the destination was deleted. */
 export async function findDeliveryDestination(db: Db, id: string) {
-  return await db
+  const row = await db
     .selectFrom('destination')
     .innerJoin('organisation', 'organisation.id', 'destination.organisation_id')
     .leftJoin('destination_busy', 'destination_busy.destination_id', 'destination.id')
@@ -24,9 +27,9 @@ export async function findDeliveryDestination(db: Db, id: string) {
       'destination.previous_signing_secret_expires_at as previousSigningSecretExpiresAt',
       'destination.timeout_ms as timeoutMs',
       'destination.rate_limit as rateLimit',
-      'destination.rate_limit_period as rateLimitPeriod',
+      'destination.rate_limit_period',
       'destination.max_concurrency as maxConcurrency',
-      'destination.retry_policy as retryPolicy',
+      'destination.retry_policy',
       'destination.resumed_at as resumedAt',
       'destination_busy.since as busySince',
       'destination_busy.until as busyUntil',
@@ -36,6 +39,15 @@ export async function findDeliveryDestination(db: Db, id: string) {
     ])
     .where('destination.id', '=', id)
     .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { method, auth, ...read } = SendingColumns.parse(row)
+  return {
+    ...row,
+    method,
+    auth,
+    retryPolicy: read.retry_policy,
+    rateLimitPeriod: read.rate_limit_period,
+  }
 }
 
 /** Takes a destination out of service that said it is gone for good. (decisions: Resources, RetryPolicy, 410) */

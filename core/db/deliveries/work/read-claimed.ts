@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import type { AttemptTrigger } from '../../../delivery/states.ts'
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../../limits.ts'
 import { uuidArray } from '../../connection/binary-arrays.ts'
 import { eachPartition, placeOfDelivery } from '../../connection/day-partitions.ts'
@@ -18,7 +19,7 @@ export interface WaitingRow {
   projectId: string
   destinationId: string
   partition: number
-  attemptTrigger: 'initial' | 'automatic' | 'manual' | 'bulk'
+  attemptTrigger: AttemptTrigger
 }
 
 /** A waiting row as a claim finds it. */

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 
 import type { AttemptErrorCode } from '../../../delivery/attempt-error.ts'
+import type { AttemptOutcome, AttemptTrigger } from '../../../delivery/states.ts'
 import {
   boolArray,
   byteaArray,
@@ -20,8 +21,8 @@ import { throttleTimes } from './throttled-at.ts'
 interface AttemptRecord {
   id: string
   number: number
-  trigger: 'initial' | 'automatic' | 'manual' | 'bulk'
-  outcome: 'succeeded' | 'failed' | 'busy'
+  trigger: AttemptTrigger
+  outcome: AttemptOutcome
   startedAtMs: number
   durationMs: number
   dnsMs: number | null

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { jsonArrayFrom } from 'kysely/helpers/postgres'
 
+import { RetryPolicy } from '../../../delivery/retry.ts'
+import { IngestResponse } from '../../../verify/config/ingest-response.ts'
 import { SUBSCRIPTION_COLUMNS } from '../../billing/subscriptions.ts'
 import { timeArray, uuidArray } from '../../connection/binary-arrays.ts'
 import type { Db } from '../../connection/db.ts'
@@ -10,7 +12,7 @@ export type IngestSourceRow = NonNullable<Awaited<ReturnType<typeof findIngestSo
 
 /** Undefined when no source has the mask id; a disabled one is returned as such. */
 export async function findIngestSource(db: Db, maskId: string) {
-  return await db
+  const row = await db
     .selectFrom('source')
     .innerJoin('organisation', 'organisation.id', 'source.organisation_id')
     .leftJoin('subscription', 'subscription.organisation_id', 'organisation.id')
@@ -58,6 +60,15 @@ export async function findIngestSource(db: Db, maskId: string) {
     ])
     .where('source.mask_id', '=', maskId)
     .executeTakeFirst()
+  if (row === undefined) return undefined
+  return {
+    ...row,
+    ingestResponse: IngestResponse.parse(row.ingestResponse),
+    connections: row.connections.map(({ retryPolicy, ...connection }) => ({
+      ...connection,
+      maxAttempts: RetryPolicy.parse(retryPolicy).maxAttempts,
+    })),
+  }
 }
 
 /** The filters of connections as JSON text, each with the version of its row. */
