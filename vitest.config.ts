@@ -43,6 +43,7 @@ export default defineConfig({
           exclude: [
             'test/{floors,tidy}.test.ts',
             'test/conformance/**',
+            'test/cluster/**',
             'test/faults/**',
             'test/openapi/**',
             'test/zone/**',
@@ -72,6 +73,17 @@ export default defineConfig({
           // The first run installs what makes the clients.
           testTimeout: 600_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts'],
+          globalSetup: ['test/cluster/setup.ts'],
+          fileParallelism: false,
+          testTimeout: 180_000,
+          // The first run builds a control plane from source.
+          hookTimeout: 180_000,
         },
       },
       {

@@ -14,7 +14,6 @@ import type { Keyring } from '../core/secrets/sealed.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
-import type { BuiltFiles } from './dashboard/built-files.ts'
 import type { SharedReads } from './shared-reads.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
@@ -49,8 +48,6 @@ export interface Deps {
   /** Where agents dial; undefined: the deployment has no private delivery. */
   gatewayUrl: string | undefined
   callers: CallerLimits
-  /** Undefined: it is not built, and only programs are served. */
-  dashboard: BuiltFiles | undefined
   accounts: AccountSettings
 }
 
@@ -58,8 +55,6 @@ export interface Deps {
 interface AccountSettings {
   /** Origin under which browsers find the API; undefined: as each request names it. */
   apiUrl: string | undefined
-  /** Whether anybody may sign up, or only whoever is invited. */
-  signUp: 'open' | 'invitation'
   /** The plan of an organisation that is made for somebody who comes. */
   defaultPlan: PlanName
   /** For each address. */

@@ -10,6 +10,8 @@ import {
   cidrs,
   encryptionKey,
   host,
+  kubernetesName,
+  kubernetesNames,
   matching,
   oneOf,
   plainText,
@@ -27,6 +29,7 @@ import {
 /** A lease's holder is the name of the machine with the data directory and the role behind it. */
 const INSTANCE_NAME_MAX = 100
 const PATH_MAX = 4_096
+const IMAGE_LENGTH_MAX = 500
 const GATEWAY_PORT_DEFAULT = 8082
 
 /** Every setting of every role. A name with `_FILE` behind it names a file that holds the value. */
@@ -72,8 +75,6 @@ const Settings = z.object({
     'must be 2 to 16 lower-case letters and digits, a letter first',
   ).default('pst'),
   API_REQUESTS_PER_MINUTE: whole(1, 1_000_000).default(600),
-  /** Whether anybody may make an account and an organisation, or only whoever is invited. */
-  SIGNUP: oneOf(['invitation', 'open']).default('invitation'),
   /** Requests of an address to `/auth`: attempts to sign in, and all other requests. */
   SIGN_INS_PER_MINUTE: whole(1, 1_000_000).default(10),
   AUTH_CALLS_PER_MINUTE: whole(1, 1_000_000).default(60),
@@ -83,6 +84,16 @@ const Settings = z.object({
   INSTANCE_NAME: plainText(INSTANCE_NAME_MAX).default(hostname()),
   /** A file with milliseconds to add to the clock, for tests. */
   TEST_CLOCK_FILE: clockFile.optional(),
+  /** The role operator: how it reaches Kubernetes, where its Lease lies, and the namespaces that it looks after. */
+  KUBECONFIG: plainText(PATH_MAX).optional(),
+  POD_NAMESPACE: kubernetesName.optional(),
+  WATCH_NAMESPACES: kubernetesNames.default([]),
+  LEASE_NAME: kubernetesName.default('postern-operator'),
+  /** Tells this cluster from others that use the same relay. */
+  CLUSTER_ID: kubernetesName.optional(),
+  /** The image of agents. */
+  CONNECTOR_IMAGE: plainText(IMAGE_LENGTH_MAX).optional(),
+  RELAY_POLL_SECONDS: whole(1, 60).default(10),
   /** A nats-server to run instead of the one that `npm start` finds. */
   NATS_SERVER_BIN: program.optional(),
 })
@@ -141,11 +152,6 @@ export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   ])
 }
 
-/** The origin of the API and the dashboard. */
-export function apiUrlOf({ API_URL, API_PORT }: Pick<Settings, 'API_URL' | 'API_PORT'>): string {
-  return API_URL ?? `http://127.0.0.1:${API_PORT}`
-}
-
 /** The origin of ingest: the one that the API shows and the one that signatures over the URL are checked against. */
 export function ingestUrlOf({
   INGEST_URL,
@@ -164,6 +170,18 @@ export function gatewayPortOf({
 
 function withGatewayPort(values: Values): Values {
   return { ...values, GATEWAY_PORT: gatewayPortOf(values) }
+}
+
+const OperatorRole = Settings.extend({ HOST: host.default('0.0.0.0') }).required({
+  POD_NAMESPACE: true,
+  CONNECTOR_IMAGE: true,
+})
+
+export type OperatorConfig = z.infer<typeof OperatorRole>
+
+/** Settings of the operator, which has neither a database nor NATS nor a key. */
+export function readOperatorConfig(env: Environment): OperatorConfig {
+  return read(OperatorRole, env, () => [])
 }
 
 /** Settings of `migrate`, which needs the database alone. */
@@ -210,6 +228,8 @@ function textsOf(given: ReadonlyMap<string, Given>): Record<string, string | und
 const EXAMPLES: Record<string, string> = {
   DATABASE_URL: 'postgres://user:password@host/database',
   NATS_URL: 'nats://user:password@host:4222',
+  POD_NAMESPACE: 'the namespace that the operator runs in',
+  CONNECTOR_IMAGE: 'the image of the agents, such as registry.example.com/postern:0.1.0',
   POSTERN_ENCRYPTION_KEY: 'base64 of 32 random bytes, as `openssl rand -base64 32` makes them',
 }
 

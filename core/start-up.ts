@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { readConfig, SettingsError, type Config, type OwnPort } from './config.ts'
+import {
+  readConfig,
+  readOperatorConfig,
+  SettingsError,
+  type Config,
+  type OperatorConfig,
+  type OwnPort,
+} from './config.ts'
 import type { Logger } from './log.ts'
 import type { Environment } from './settings/setting-files.ts'
 import { misspeltSettings } from './settings/setting-names.ts'
@@ -12,8 +19,17 @@ const SLOW_MS = 1_000
 
 /** The settings of the role that this process is. Wrong ones end it with code 1 and a line for each fault. */
 export function configOrEnd(env: Environment, ownPort?: OwnPort): Config {
+  return readOrEnd(() => readConfig(env, ownPort))
+}
+
+/** The same for the operator, which has settings of its own. */
+export function operatorConfigOrEnd(env: Environment): OperatorConfig {
+  return readOrEnd(() => readOperatorConfig(env))
+}
+
+function readOrEnd<T>(read: () => T): T {
   try {
-    return readConfig(env, ownPort)
+    return read()
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     process.stderr.write(`${error.message}\n`)

@@ -143,14 +143,12 @@ export interface KeyWish {
   permissions: Permissions | null
   expiresAt: Date | null
   keyPrefix: string
-  /** The person who makes it. */
-  createdBy?: string
 }
 
 /** The key's record and, this once, its text. */
 export async function createKey(
   { db, clock, actor }: Tenancy,
-  { keyPrefix, createdBy, ...wish }: KeyWish,
+  { keyPrefix, ...wish }: KeyWish,
 ): Promise<{ key: ApiKey; text: string }> {
   const now = new Date(clock.now())
   refuseEmpty(wish.permissions)
@@ -163,8 +161,6 @@ export async function createKey(
     id: newId(now.getTime()),
     secretHint: hint,
     revokedAt: null,
-    createdBy: createdBy ?? null,
-    lastUsedAt: null,
     createdAt: now,
     updatedAt: now,
   }

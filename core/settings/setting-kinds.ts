@@ -60,6 +60,18 @@ export const host = z.string().refine((text) => text === 'localhost' || isIP(tex
     'must be an IP address: 127.0.0.1 for this machine alone, 0.0.0.0 for every network, or one of its addresses',
 })
 
+const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const KUBERNETES_NAME_FAULT =
+  'must be a name as Kubernetes has them: lower-case letters, digits and hyphens'
+
+export const kubernetesName = matching(KUBERNETES_NAME, KUBERNETES_NAME_FAULT)
+
+/** Comma-separated; an empty text is none. */
+export const kubernetesNames = z
+  .string()
+  .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
+  .pipe(z.array(kubernetesName))
+
 /** Comma-separated addresses and CIDRs; each bad one is a fault of its own. */
 export function cidrs({ everything }: { everything: boolean }) {
   return z.string().transform((text, context) => {

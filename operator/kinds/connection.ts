@@ -22,7 +22,7 @@ const end = (kind: string): z.ZodOptional<z.ZodObject<{ name: z.ZodString }>> =>
     .optional()
     .describe(`The ${kind} by its object.`)
 
-export const ConnectionSpec = z
+const ConnectionSpec = z
   .object({
     ...declared,
     displayName: displayName
@@ -54,8 +54,6 @@ export const ConnectionSpec = z
       },
     ),
   })
-
-export type ConnectionSpec = z.infer<typeof ConnectionSpec>
 
 const ConnectionStatus = z
   .object({

@@ -36,7 +36,7 @@ const Auth = z
   })
   .describe('How Postern proves itself to the destination.')
 
-export const DestinationSpec = z
+const DestinationSpec = z
   .object({
     ...declared,
     displayName: displayName
@@ -114,8 +114,6 @@ export const DestinationSpec = z
       },
     ),
   })
-
-export type DestinationSpec = z.infer<typeof DestinationSpec>
 
 const DestinationStatus = z
   .object({

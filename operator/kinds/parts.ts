@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** The group and version of our kinds. (decisions: Kubernetes) */
 export const GROUP = 'postern.dev'
-export const VERSION = 'v1alpha1'
+const VERSION = 'v1alpha1'
 export const CATEGORY = 'postern'
 
 /** Bounds of Kubernetes. */
@@ -145,7 +145,7 @@ export const LAST_COLUMNS = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ] as const
 
-export interface Column {
+interface Column {
   name: string
   type: string
   jsonPath: string

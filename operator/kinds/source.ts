@@ -16,7 +16,7 @@ import {
   SecretKeyRef,
 } from './parts.ts'
 
-export const SourceSpec = z
+const SourceSpec = z
   .object({
     ...declared,
     displayName: displayName
@@ -56,8 +56,6 @@ export const SourceSpec = z
     description: 'An ingest address for a provider, with its verifier.',
     ...rules(...fixed('projectId')),
   })
-
-export type SourceSpec = z.infer<typeof SourceSpec>
 
 const SourceStatus = z
   .object({

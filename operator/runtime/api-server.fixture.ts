@@ -11,13 +11,13 @@ import type { KubeObject } from './kube/object.ts'
 /** The answer to a request instead of the ordinary one; undefined lets it through. */
 export type Fault = (asked: Asked) => Misdeed | undefined
 
-export interface Asked {
+interface Asked {
   method: string
   path: string
   query: URLSearchParams
 }
 
-export type Misdeed =
+type Misdeed =
   | { kind: 'status'; status: number; retryAfter?: string }
   | { kind: 'reset' }
   /** A watch that begins with this line. */

@@ -9,8 +9,8 @@ export interface ControllerMetrics {
 }
 
 export interface RuntimeMetrics extends ControllerMetrics {
-  request(method: string, code: string): void
-  leads(name: string, isLeader: boolean): void
+  request: (method: string, code: string) => void
+  leads: (name: string, isLeader: boolean) => void
 }
 
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120]

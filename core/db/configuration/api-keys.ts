@@ -15,10 +15,6 @@ export interface ApiKey {
   permissions: Permissions | null
   expiresAt: Date | null
   revokedAt: Date | null
-  /** The person who made it; null for the command line, and for somebody who is gone. */
-  createdBy: string | null
-  /** The minute of its last request. */
-  lastUsedAt: Date | null
   createdAt: Date
   updatedAt: Date
 }
@@ -88,10 +84,7 @@ export async function useApiKey(
   }
 }
 
-export async function insertApiKey(
-  db: Db,
-  key: Omit<ApiKey, 'lastUsedAt'> & { secretHash: Buffer },
-): Promise<void> {
+export async function insertApiKey(db: Db, key: ApiKey & { secretHash: Buffer }): Promise<void> {
   await db
     .insertInto('api_key')
     .values({
@@ -103,7 +96,6 @@ export async function insertApiKey(
       secret_hint: key.secretHint,
       permissions: key.permissions === null ? null : JSON.stringify(key.permissions),
       expires_at: key.expiresAt,
-      created_by: key.createdBy,
       created_at: key.createdAt,
       updated_at: key.updatedAt,
     })
@@ -159,8 +151,6 @@ function toApiKey(row: Selectable<Tables['api_key']>): ApiKey {
     permissions: permissionsOf(row.permissions),
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
-    createdBy: row.created_by,
-    lastUsedAt: row.window_started_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }

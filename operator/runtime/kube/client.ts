@@ -7,6 +7,8 @@ import { apiVersionOf, pathOf, type Kind, type KubeObject } from './object.ts'
 const REQUEST_TIMEOUT_MS = 30_000
 const PAGE = 500
 const JSON_TYPE = 'application/json'
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
 /** Who asks; the server names it in logs and, for server-side apply, as the manager of fields. */
 export interface ClientOptions {
@@ -32,6 +34,7 @@ interface Sent {
   query?: Record<string, string>
   body?: unknown
   type?: string
+  accept?: string
   timeoutMs?: number
   signal?: AbortSignal | undefined
 }
@@ -70,7 +73,7 @@ export class KubeClient {
   }
 
   /** Every object of the kind, page by page. */
-  async list(kind: Kind, { namespace, labels, signal }: Listed): Promise<List> {
+  async list(kind: Kind, { namespace, labels, metadataOnly, signal }: Listed): Promise<List> {
     const items: KubeObject[] = []
     let next: string | undefined
     for (;;) {
@@ -80,7 +83,8 @@ export class KubeClient {
         ...(next !== undefined && { continue: next }),
       }
       const path = pathOf(kind, namespace)
-      const page = await this.#json({ method: 'GET', path, query, signal })
+      const accept = metadataOnly === true ? METADATA_LIST : JSON_TYPE
+      const page = await this.#json({ method: 'GET', path, query, accept, signal })
       const found: KubeObject[] = page['items'] ?? []
       items.push(...found)
       const {
@@ -159,10 +163,11 @@ export class KubeClient {
   async watch(
     kind: Kind,
     namespace: string | undefined,
-    { query, silentMs, signal }: Watched,
+    { query, metadataOnly, silentMs, signal }: Watched,
   ): Promise<AsyncIterable<Uint8Array>> {
     const sent = { method: 'GET' as const, path: pathOf(kind, namespace), query, signal }
-    const response = await this.#send({ ...sent, timeoutMs: silentMs })
+    const accept = metadataOnly === true ? METADATA : JSON_TYPE
+    const response = await this.#send({ ...sent, accept, timeoutMs: silentMs })
     return response.body
   }
 
@@ -173,7 +178,16 @@ export class KubeClient {
   }
 
   async #send(sent: Sent): Promise<Dispatcher.ResponseData> {
-    const { method, path, query = {}, body, type = JSON_TYPE, timeoutMs, signal } = sent
+    const {
+      method,
+      path,
+      query = {},
+      body,
+      type = JSON_TYPE,
+      accept = JSON_TYPE,
+      timeoutMs,
+      signal,
+    } = sent
     const { connection, userAgent, fence, count } = this.#options
     const { headers, dispatcher } = await connection.prepare()
     const limitMs = timeoutMs ?? REQUEST_TIMEOUT_MS
@@ -185,7 +199,7 @@ export class KubeClient {
       query,
       headers: {
         ...headers,
-        accept: JSON_TYPE,
+        accept,
         'user-agent': userAgent,
         ...(body !== undefined && { 'content-type': type }),
       },
@@ -209,6 +223,8 @@ export class KubeClient {
 interface Listed {
   namespace?: string | undefined
   labels?: string | undefined
+  /** Objects without what is in them. */
+  metadataOnly?: boolean | undefined
   signal?: AbortSignal
 }
 
@@ -219,6 +235,7 @@ interface Place {
 
 interface Watched {
   query: Record<string, string>
+  metadataOnly: boolean | undefined
   /** How long it may say nothing. */
   silentMs: number
   signal: AbortSignal

@@ -16,7 +16,7 @@ export interface Connection extends AsyncDisposable {
   prepare(): Promise<Prepared>
 }
 
-export interface Prepared {
+interface Prepared {
   headers: Record<string, string>
   dispatcher: Dispatcher
 }

@@ -1,4 +1,4 @@
-export type ConditionStatus = 'True' | 'False' | 'Unknown'
+type ConditionStatus = 'True' | 'False' | 'Unknown'
 
 /** A condition as Kubernetes has it (metav1.Condition). */
 export interface Condition {

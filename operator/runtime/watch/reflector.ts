@@ -24,6 +24,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Left out: all namespaces. */
   namespace: string | undefined
   labels?: string | undefined
+  /** Objects come without what is in them. */
+  metadataOnly?: boolean
   store: Store<T>
   /** Keeps of an object what is read of it. */
   trim: (object: KubeObject) => T
@@ -43,6 +45,7 @@ export class Reflector<T extends KubeObject> {
   readonly #backoff: Backoff
   readonly #isSynced = Promise.withResolvers<void>()
   #version: string | undefined
+  #hasSynced = false
   /** Objects of another namespace in the same store are none of ours. */
   readonly #own = new Set<string>()
 
@@ -65,7 +68,7 @@ export class Reflector<T extends KubeObject> {
         fault = error
         // The place is forgotten; a copy of the list has another.
         if (isStatus(error, 410)) this.#version = undefined
-        log.debug({ err: error, kind: kind.plural }, 'A watch broke')
+        log[this.#hasSynced ? 'debug' : 'warn']({ err: error, kind: kind.plural }, 'A watch broke')
       }
       if (performance.now() - began > healthyMs) this.#backoff.reset()
       const wished = fault instanceof ApiError ? (fault.retryAfterMs ?? 0) : 0
@@ -75,18 +78,20 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, kind, namespace, labels, trim } = this.#options
-    const { items, resourceVersion } = await client.list(kind, { namespace, labels, signal })
+    const { client, kind, namespace, labels, metadataOnly, trim } = this.#options
+    const where = { namespace, labels, metadataOnly, signal }
+    const { items, resourceVersion } = await client.list(kind, where)
     const objects = items.map(trim)
     const kept = new Set(objects.map(keyOf))
     for (const key of this.#own) if (!kept.has(key)) this.#remove(key)
     for (const object of objects) this.#put(object)
     this.#version = resourceVersion
+    this.#hasSynced = true
     this.#isSynced.resolve()
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, kind, namespace, labels } = this.#options
+    const { client, kind, namespace, labels, metadataOnly } = this.#options
     const spread = Math.random() * (WATCH_SECONDS_MAX - WATCH_SECONDS_MIN)
     const query = {
       watch: 'true',
@@ -95,7 +100,8 @@ export class Reflector<T extends KubeObject> {
       timeoutSeconds: String(Math.round(WATCH_SECONDS_MIN + spread)),
       ...(labels !== undefined && { labelSelector: labels }),
     }
-    const stream = await client.watch(kind, namespace, { query, silentMs: SILENT_MS, signal })
+    const watched = { query, metadataOnly, silentMs: SILENT_MS, signal }
+    const stream = await client.watch(kind, namespace, watched)
     for await (const line of linesOf(stream)) if (line !== '') this.#take(line)
   }
 

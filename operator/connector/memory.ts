@@ -1,0 +1,38 @@
+import type { Item } from '../relay/poller.ts'
+
+/** Things that this process knows of a Connector before its caches do. All of it can be found out again. */
+export interface Memory {
+  /** When a POST last went out: a list from before says nothing of its outcome. */
+  triedAt: number
+  /** The connector as it was made or changed, until a newer list has it. */
+  made: { item: Item; at: number } | undefined
+  enrolled: { connectorId: string; rotation: string; version: string | undefined } | undefined
+  /** Put-backs of a child in a row. */
+  putBacks: Map<string, { text: string; count: number; at: number }>
+  /** Sessions for which the replicas were last asked for. */
+  detailedAt: string | undefined
+  deletingSince: number | undefined
+}
+
+export class Memories {
+  readonly #byUid = new Map<string, Memory>()
+
+  of(uid: string): Memory {
+    const found = this.#byUid.get(uid)
+    if (found !== undefined) return found
+    const made: Memory = {
+      triedAt: Number.NEGATIVE_INFINITY,
+      made: undefined,
+      enrolled: undefined,
+      putBacks: new Map(),
+      detailedAt: undefined,
+      deletingSince: undefined,
+    }
+    this.#byUid.set(uid, made)
+    return made
+  }
+
+  forget(uid: string): void {
+    this.#byUid.delete(uid)
+  }
+}

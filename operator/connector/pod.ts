@@ -1,0 +1,152 @@
+import type { ConnectorSpec } from '../kinds/connector.ts'
+import type { KubeObject } from '../runtime/kube/object.ts'
+import type { Surroundings } from './children.ts'
+import { childName, selectorOf } from './names.ts'
+
+const OPS_PORT = 9090
+const GRACE_SECONDS = 75
+/** A group of nobody: files of a volume that the agent may read. */
+const GROUP = 65_532
+
+const STATE_DIR = '/var/lib/postern'
+const ENROLMENT_DIR = '/etc/postern/enrollment'
+const TLS_DIR = '/etc/postern/tls'
+const CA_DIR = '/etc/postern/destination-ca'
+
+export const KEY_FILE = 'enrollment-key'
+export const CA_FILE = 'ca.crt'
+
+/** A pod as the profile `restricted` wants it: no token of Kubernetes, no root, nothing to write to but memory. */
+export function podSpec(
+  connector: KubeObject,
+  spec: ConnectorSpec,
+  { image, baseUrl, hasCa }: Surroundings,
+): object {
+  const template = spec.template ?? { terminationGracePeriodSeconds: GRACE_SECONDS }
+  const { volumes, mounts } = filesOf(connector, spec)
+  return {
+    automountServiceAccountToken: false,
+    serviceAccountName: template.serviceAccountName ?? childName(connector),
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: template.terminationGracePeriodSeconds,
+    securityContext: {
+      runAsNonRoot: true,
+      fsGroup: GROUP,
+      seccompProfile: { type: 'RuntimeDefault' },
+      ...template.securityContext,
+    },
+    ...scheduling(connector, template),
+    containers: [
+      {
+        name: 'agent',
+        image: template.image ?? image,
+        ...(template.imagePullPolicy !== undefined && {
+          imagePullPolicy: template.imagePullPolicy,
+        }),
+        args: ['connector-agent/main.ts'],
+        env: [...environment(spec, { baseUrl, hasCa }), ...(template.env ?? [])],
+        ports: [{ name: 'ops', containerPort: OPS_PORT, protocol: 'TCP' }],
+        resources: template.resources ?? {
+          requests: { cpu: '20m', memory: '96Mi' },
+          limits: { memory: '384Mi' },
+        },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        // It lives whether or not it reaches the relay; without a session it takes no requests.
+        startupProbe: probe('/livez', { periodSeconds: 2, failureThreshold: 30 }),
+        livenessProbe: probe('/livez', { periodSeconds: 10, failureThreshold: 6 }),
+        readinessProbe: probe('/readyz', { periodSeconds: 5, failureThreshold: 2 }),
+        volumeMounts: mounts,
+      },
+    ],
+    volumes,
+  }
+}
+
+function environment(
+  spec: ConnectorSpec,
+  { baseUrl, hasCa }: Pick<Surroundings, 'baseUrl' | 'hasCa'>,
+): object[] {
+  const { caSecretRef, clientCertificateSecretRef } = spec.tls ?? {}
+  return [
+    { name: 'POSTERN_URL', value: baseUrl },
+    { name: 'POSTERN_ENROLLMENT_KEY_FILE', value: `${ENROLMENT_DIR}/${KEY_FILE}` },
+    { name: 'POSTERN_ALLOW', value: JSON.stringify(spec.allow) },
+    { name: 'STATE_DIR', value: STATE_DIR },
+    { name: 'HOST', value: '0.0.0.0' },
+    { name: 'OPS_PORT', value: String(OPS_PORT) },
+    // The name of the pod, which is the same when it is made anew.
+    {
+      name: 'INSTANCE_NAME',
+      valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } },
+    },
+    ...(hasCa ? [{ name: 'RELAY_CA_FILE', value: `${ENROLMENT_DIR}/${CA_FILE}` }] : []),
+    ...(caSecretRef
+      ? [{ name: 'DESTINATION_CA_FILE', value: `${CA_DIR}/${caSecretRef.key}` }]
+      : []),
+    ...(clientCertificateSecretRef
+      ? [
+          { name: 'CLIENT_CERT_FILE', value: `${TLS_DIR}/tls.crt` },
+          { name: 'CLIENT_KEY_FILE', value: `${TLS_DIR}/tls.key` },
+        ]
+      : []),
+  ]
+}
+
+function filesOf(
+  connector: KubeObject,
+  { tls }: ConnectorSpec,
+): { volumes: object[]; mounts: object[] } {
+  const secrets = [
+    { name: 'enrollment', secretName: childName(connector), mountPath: ENROLMENT_DIR },
+    ...(tls?.caSecretRef
+      ? [{ name: 'destination-ca', secretName: tls.caSecretRef.name, mountPath: CA_DIR }]
+      : []),
+    ...(tls?.clientCertificateSecretRef
+      ? [{ name: 'tls', secretName: tls.clientCertificateSecretRef.name, mountPath: TLS_DIR }]
+      : []),
+  ]
+  return {
+    volumes: [
+      // In memory: a token on a disk of the node would outlive the pod.
+      { name: 'state', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+      ...secrets.map(({ name, secretName }) => ({
+        name,
+        secret: { secretName, defaultMode: 0o440 },
+      })),
+    ],
+    mounts: [
+      { name: 'state', mountPath: STATE_DIR },
+      ...secrets.map(({ name, mountPath }) => ({ name, mountPath, readOnly: true })),
+    ],
+  }
+}
+
+function scheduling(
+  connector: KubeObject,
+  template: NonNullable<ConnectorSpec['template']>,
+): object {
+  const { imagePullSecrets, nodeSelector, affinity, tolerations, priorityClassName } = template
+  const labelSelector = { matchLabels: selectorOf(connector) }
+  const spread = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector,
+  }))
+  return {
+    topologySpreadConstraints: template.topologySpreadConstraints ?? spread,
+    ...(imagePullSecrets && { imagePullSecrets }),
+    ...(nodeSelector && { nodeSelector }),
+    ...(affinity && { affinity }),
+    ...(tolerations && { tolerations }),
+    ...(priorityClassName !== undefined && { priorityClassName }),
+  }
+}
+
+function probe(path: string, times: { periodSeconds: number; failureThreshold: number }): object {
+  return { httpGet: { path, port: 'ops', scheme: 'HTTP' }, timeoutSeconds: 3, ...times }
+}

@@ -1,0 +1,89 @@
+import { CONNECTOR, type ConnectorSpec } from '../kinds/connector.ts'
+import { Halt } from '../relay/problem.ts'
+import { hasCode, RelayError } from '../relay/relay-error.ts'
+import type { KubeObject } from '../runtime/kube/object.ts'
+import { controllerOf } from '../runtime/objects/ownership.ts'
+import { STATEFUL_SET } from '../world/child-kinds.ts'
+import type { Deps } from '../world/deps.ts'
+import { accessToDelete, deletedForMs, letGo } from '../world/lifecycle.ts'
+import { fromText } from '../world/trimmed.ts'
+import type { Memory } from './memory.ts'
+import { childName } from './names.ts'
+import { findRemote } from './remote.ts'
+
+const DRAIN_POLL_MS = 1_000
+/** Beyond the grace period of the pods. */
+const DRAIN_MORE_MS = 15_000
+const GRACE_SECONDS = 75
+const BLOCKED_MS = 10_000
+
+/** Pods first, so that requests in flight are finished; then the connector of the relay; then the object itself. */
+export async function removeConnector(
+  deps: Deps,
+  connector: KubeObject,
+  spec: ConnectorSpec,
+  memory: Memory,
+): Promise<{ againMs?: number }> {
+  const { metadata } = connector
+  if (!(await isDrained(deps, connector, spec))) return { againMs: DRAIN_POLL_MS }
+  if (spec.deletionPolicy === 'Delete') {
+    const resolved = await deps.relays.resolve(metadata.namespace ?? '', spec.relayRef.name)
+    const access = accessToDelete(deps, { kind: CONNECTOR, object: connector }, resolved)
+    if (access !== undefined) {
+      const { client } = access
+      const poller = access.poller('connectors', spec.projectId)
+      const asked = { connector, spec, client, poller, memory, clusterId: deps.clusterId }
+      const id: string | undefined =
+        spec.connectorId ??
+        memory.made?.item.id ??
+        connector['status']?.connectorId ??
+        findRemote(asked)?.id
+      if (id !== undefined)
+        await deleteRemote(
+          deps,
+          connector,
+          async () => await client.call('DELETE', `/connectors/${id}`),
+        )
+    }
+  }
+  await letGo(deps, CONNECTOR, connector)
+  return {}
+}
+
+async function deleteRemote(
+  { recorder }: Deps,
+  connector: KubeObject,
+  call: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof RelayError && error.status === 404) return
+    const isBusy = hasCode(error, 'CONNECTOR_PROVISIONING')
+    if (!isBusy && !hasCode(error, 'CONFLICT')) throw error
+    const reason = isBusy ? 'DeletionWaiting' : 'DeletionBlocked'
+    const note = error.message
+    recorder.tell(CONNECTOR, connector, { type: 'Normal', reason, action: 'Deleting', note })
+    throw new Halt(reason, note, { isStalled: false, againMs: isBusy ? 2_000 : BLOCKED_MS })
+  }
+}
+
+async function isDrained(
+  { world, kube }: Deps,
+  connector: KubeObject,
+  spec: ConnectorSpec,
+): Promise<boolean> {
+  const { namespace = '', uid } = connector.metadata
+  const name = childName(connector)
+  const live = world.statefulSets.get(`${namespace}/${name}`)
+  if (live === undefined || controllerOf(live)?.uid !== uid) return true
+  if (live.metadata.deletionTimestamp !== undefined) return true
+  const grace = spec.template?.terminationGracePeriodSeconds ?? GRACE_SECONDS
+  if (deletedForMs(connector) > grace * 1_000 + DRAIN_MORE_MS) return true
+  // oxlint-disable-next-line typescript/no-explicit-any -- a StatefulSet
+  const { spec: found }: any = fromText(live)
+  if (found.replicas !== 0)
+    await kube.merge(STATEFUL_SET, { namespace, name }, { spec: { replicas: 0 } })
+  const isSeen = live.status?.observedGeneration === live.metadata.generation
+  return found.replicas === 0 && isSeen && (live.status?.replicas ?? 0) === 0
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+
+import { Halt } from '../relay/problem.ts'
+import { isStatus } from '../runtime/kube/api-error.ts'
+import type { KubeClient } from '../runtime/kube/client.ts'
+import { keyOf, type KubeObject } from '../runtime/kube/object.ts'
+import { covers } from '../runtime/objects/covers.ts'
+import { controllerOf } from '../runtime/objects/ownership.ts'
+import type { Store } from '../runtime/watch/store.ts'
+import { MANAGED_BY, STATEFUL_SET } from '../world/child-kinds.ts'
+import { asText, fromText } from '../world/trimmed.ts'
+import type { World } from '../world/world.ts'
+import type { Child } from './children.ts'
+import type { Memory } from './memory.ts'
+
+/** Somebody who changes a child back each time is let have it for a while after so many rounds. */
+const PUT_BACKS_MAX = 3
+const CONTEST_MS = 60_000
+/** Changes further apart than this are no contest. */
+const CALM_MS = 600_000
+
+/** Connectors whose pods are replaced at once when the operator brings another image. */
+const ROLLING_MAX = 10
+
+interface Workload {
+  replicas: number
+  ready: number
+  updated: number
+  isCurrent: boolean
+}
+
+export interface Applied {
+  workload: Workload | undefined
+  contested: string | undefined
+  /** An image that comes with the operator waits for its turn. */
+  isWaiting: boolean
+}
+
+export interface Applying {
+  connector: KubeObject
+  children: readonly Child[]
+  world: World
+  kube: KubeClient
+  memory: Memory
+}
+
+/** Brings the children in line, those that differ only: an operator that starts again writes nothing. */
+export async function applyChildren(asked: Applying): Promise<Applied> {
+  const result: Applied = { workload: undefined, contested: undefined, isWaiting: false }
+  for (const child of asked.children) {
+    const { kind, object } = child
+    const seen = storeOf(asked.world, child).get(keyOf(object))
+    const live = seen ?? (await existing(asked, child))
+    if (live !== undefined) refuseForeign(asked.connector, child, live)
+    let present = live
+    if (live === undefined || !covers(object, fromText(live))) {
+      if (kind === STATEFUL_SET && live !== undefined && mustWait(asked.world, object, live)) {
+        result.isWaiting = true
+      } else if (mayPutBack(asked.memory, child)) present = await apply(asked, child)
+      else result.contested = `Something changes the ${kind.kind} back each time`
+    }
+    if (kind === STATEFUL_SET && present !== undefined) {
+      const isCurrent = covers(object, fromText(present))
+      result.workload = workloadOf(present, isCurrent)
+    }
+  }
+  return result
+}
+
+/** A child that the cache does not have may exist: it is newer than the cache, or is somebody else's. */
+async function existing(
+  { kube }: Applying,
+  { kind, object }: Child,
+): Promise<KubeObject | undefined> {
+  const { namespace = '', name } = object.metadata
+  const found = await kube.get(kind, namespace, name)
+  return found && asText(found)
+}
+
+function refuseForeign({ metadata }: KubeObject, { kind, object }: Child, live: KubeObject): void {
+  if (controllerOf(live)?.uid === metadata.uid) return
+  const { name } = object.metadata
+  throw new Halt('ChildConflict', `A ${kind.kind} "${name}" exists that is not ours`)
+}
+
+async function apply({ kube }: Applying, { kind, object }: Child): Promise<KubeObject> {
+  try {
+    return asText(await kube.apply(kind, object, { fieldManager: MANAGED_BY }))
+  } catch (error) {
+    // A member that never changes: the pods stay, and get a new StatefulSet of the same name.
+    if (kind !== STATEFUL_SET || !isStatus(error, 422)) throw error
+    await kube.delete(kind, object.metadata, 'Orphan')
+    throw error
+  }
+}
+
+function mayPutBack({ putBacks }: Memory, { kind, object }: Child): boolean {
+  const text = JSON.stringify(object)
+  const now = performance.now()
+  const last = putBacks.get(kind.kind)
+  // Another wish of ours is no contest.
+  if (last === undefined || last.text !== text || now - last.at > CALM_MS) {
+    putBacks.set(kind.kind, { text, count: 1, at: now })
+    return true
+  }
+  if (last.count > PUT_BACKS_MAX && now - last.at < CONTEST_MS) return false
+  putBacks.set(kind.kind, { text, count: last.count + 1, at: now })
+  return true
+}
+
+/** Whether an image that nobody but the operator has changed waits until others have theirs. */
+function mustWait({ statefulSets }: World, wanted: KubeObject, live: KubeObject): boolean {
+  const [before, after] = [imageOf(fromText(live)), imageOf(wanted)]
+  if (before === undefined || before === after) return false
+  const rolling = statefulSets
+    .all()
+    .filter((other) => keyOf(other) !== keyOf(live) && isRolling(other))
+  return rolling.length >= ROLLING_MAX
+}
+
+function imageOf(object: object): string | undefined {
+  return WithImage.safeParse(object).data?.spec.template.spec.containers.find(
+    ({ name }) => name === 'agent',
+  )?.image
+}
+
+const Container = z.object({ name: z.string(), image: z.string().optional() })
+const Pod = z.object({ spec: z.object({ containers: z.array(Container) }) })
+const WithImage = z.object({ spec: z.object({ template: Pod }) })
+
+function isRolling({ metadata, status }: KubeObject): boolean {
+  if (status?.observedGeneration !== metadata.generation) return true
+  return (status?.updateRevision ?? '') !== (status?.currentRevision ?? '')
+}
+
+function workloadOf({ metadata, status }: KubeObject, isCovered: boolean): Workload {
+  const isCurrent = isCovered && status?.observedGeneration === metadata.generation
+  return {
+    replicas: status?.replicas ?? 0,
+    ready: status?.readyReplicas ?? 0,
+    updated: status?.updatedReplicas ?? 0,
+    isCurrent,
+  }
+}
+
+function storeOf(world: World, { kind }: Child): Store<KubeObject> {
+  const stores: Record<string, Store<KubeObject>> = {
+    statefulsets: world.statefulSets,
+    serviceaccounts: world.serviceAccounts,
+    poddisruptionbudgets: world.disruptionBudgets,
+    networkpolicies: world.networkPolicies,
+  }
+  const store = stores[kind.plural]
+  if (store === undefined) throw new Error(`${kind.kind} is no child`)
+  return store
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+
+import type { Logger } from '../../core/log.ts'
+import { RelaySpec } from '../kinds/relay.ts'
+import type { KubeObject } from '../runtime/kube/object.ts'
+import type { Store } from '../runtime/watch/store.ts'
+import type { SecretReader } from '../world/secret-reader.ts'
+import { ownerIn } from './markers.ts'
+import { Poller, type Found } from './poller.ts'
+import { RelayClient, type Body, type Credentials } from './relay-client.ts'
+
+/** Resources that are listed. */
+export type Listed = 'connectors' | 'sources' | 'destinations' | 'connections'
+
+/** Resources other than connectors have no sessions: a look each minute finds what a hand has changed. */
+const DECLARED_POLL_MS = 60_000
+
+/** A text that is another when anything has changed that the operator acts upon. */
+const MARKS: Record<Listed, (body: Body) => string> = {
+  connectors: ({ name, isDisabled, provisionedAt, onlineReplicas, updatedAt }) =>
+    JSON.stringify([name, isDisabled, provisionedAt, onlineReplicas, updatedAt]),
+  sources: ({ updatedAt }) => updatedAt,
+  destinations: ({ updatedAt }) => updatedAt,
+  connections: ({ updatedAt }) => updatedAt,
+}
+
+export interface Access {
+  client: RelayClient
+  baseUrl: string
+  ca: string | undefined
+  poller(listed: Listed, projectId: string | undefined): Poller
+}
+
+export type Resolved =
+  | { kind: 'ready'; access: Access }
+  /** `last` is what it was before it went: enough to delete by. */
+  | { kind: 'missing'; reason: string; message: string; last: Access | undefined }
+
+export interface RelaysOptions {
+  relays: Store<KubeObject>
+  secrets: SecretReader
+  clusterId: string
+  pollMs: number
+  log: Logger
+  fence: () => void
+  count: (method: string, code: string) => void
+  changed: (listed: Listed, found: readonly Found[] | 'all') => void
+}
+
+interface Opened extends Access, AsyncDisposable {
+  /** The Relays that name this address and key. */
+  users: Set<string>
+}
+
+/** How to talk to each Relay: one client for each address and key, whoever uses it. */
+export class Relays implements AsyncDisposable {
+  readonly #options: RelaysOptions
+  readonly #opened = new Map<string, Opened>()
+  readonly #last = new Map<string, Opened>()
+
+  constructor(options: RelaysOptions) {
+    this.#options = options
+  }
+
+  async resolve(namespace: string, name: string): Promise<Resolved> {
+    const key = `${namespace}/${name}`
+    const missing = (reason: string, message: string): Resolved => ({
+      kind: 'missing',
+      reason,
+      message,
+      last: this.#last.get(key),
+    })
+    const relay = this.#options.relays.get(key)
+    if (relay === undefined) return missing('RelayNotFound', `There is no Relay "${name}"`)
+    const { secrets } = this.#options
+    const { apiKeySecretRef: ref, baseUrl, caBundle, caSecretRef } = RelaySpec.parse(relay['spec'])
+    const apiKey = (await secrets.value(namespace, ref))?.trim()
+    if (apiKey === undefined || apiKey === '') {
+      return missing('ApiKeySecretNotFound', `The Secret "${ref.name}" has no key "${ref.key}"`)
+    }
+    // No header can carry it.
+    if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+      return missing('ApiKeyInvalid', `"${ref.key}" of the Secret "${ref.name}" is no API key`)
+    }
+    const ca = caSecretRef === undefined ? caBundle : await secrets.value(namespace, caSecretRef)
+    if (caSecretRef !== undefined && ca === undefined) {
+      const { name: secret, key: entry } = caSecretRef
+      return missing('CaSecretNotFound', `The Secret "${secret}" has no key "${entry}"`)
+    }
+    return {
+      kind: 'ready',
+      access: this.#open(key, { baseUrl: baseUrl.replace(/\/$/, ''), apiKey, ca }),
+    }
+  }
+
+  #open(key: string, credentials: Credentials): Access {
+    const id = createHash('sha256').update(JSON.stringify(credentials)).digest('hex')
+    const found = this.#opened.get(id) ?? this.#connect(credentials)
+    this.#opened.set(id, found)
+    const before = this.#last.get(key)
+    if (before !== found) {
+      found.users.add(key)
+      this.#last.set(key, found)
+      before?.users.delete(key)
+      if (before?.users.size === 0) void this.#close(before)
+    }
+    return found
+  }
+
+  #connect(credentials: Credentials): Opened {
+    const { clusterId, pollMs, log, fence, count, changed } = this.#options
+    const client = new RelayClient(credentials, { fence, count })
+    const pollers = new Map<string, Poller>()
+    const stop = new AbortController()
+    return {
+      client,
+      baseUrl: credentials.baseUrl,
+      ca: credentials.ca,
+      users: new Set(),
+      poller(listed, projectId) {
+        const name = `${listed} ${projectId ?? ''}`
+        const known = pollers.get(name)
+        if (known !== undefined) return known
+        const poller = new Poller({
+          client,
+          path: `/${listed}`,
+          projectId,
+          mark: MARKS[listed],
+          ownerOf: ownerIn(clusterId),
+          pollMs: listed === 'connectors' ? pollMs : Math.max(pollMs, DECLARED_POLL_MS),
+          log,
+          changed: (found) => changed(listed, found),
+        })
+        pollers.set(name, poller)
+        void poller.run(stop.signal)
+        return poller
+      },
+      async [Symbol.asyncDispose]() {
+        stop.abort()
+        await client.close()
+      },
+    }
+  }
+
+  async #close(opened: Opened): Promise<void> {
+    for (const [id, other] of this.#opened) if (other === opened) this.#opened.delete(id)
+    await opened[Symbol.asyncDispose]()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(
+      Array.from(this.#opened.values(), async (one) => await one[Symbol.asyncDispose]()),
+    )
+  }
+}

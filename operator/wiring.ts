@@ -1,0 +1,114 @@
+import type { Memories } from './connector/memory.ts'
+import type { Found } from './relay/poller.ts'
+import type { Listed } from './relay/relays.ts'
+import { keyOf, type KubeObject } from './runtime/kube/object.ts'
+import { controllerOf } from './runtime/objects/ownership.ts'
+import type { Controller } from './runtime/queue/controller.ts'
+import type { Change, Store } from './runtime/watch/store.ts'
+import { BY_RELAY, BY_RESOURCE, BY_SECRET, BY_UID, type World } from './world/world.ts'
+
+type Name = 'relays' | Listed
+
+export interface Queues {
+  relayChanged(listed: Listed, found: readonly Found[] | 'all'): void
+}
+
+/** Has controllers look at the objects that a change concerns, and at all of them in the beginning. */
+export function wire(
+  world: World,
+  controllers: Partial<Record<Name, Controller>>,
+  memories: Memories,
+): Queues {
+  const add: Add = (name, objects, urgency) => {
+    for (const object of objects) controllers[name]?.queue.add(keyOf(object), urgency)
+  }
+  const names: Name[] = ['relays', 'connectors', 'sources', 'destinations', 'connections']
+  const declared: Listed[] = ['connectors', 'sources', 'destinations', 'connections']
+  /** The objects of a Relay, when it or its key has changed. */
+  const addOf = (relay: KubeObject): void => {
+    for (const name of declared) add(name, world[name].by(BY_RELAY, keyOf(relay)), 'later')
+  }
+  for (const name of names) {
+    add(name, world[name].all(), 'later')
+    world[name].listen(({ before, after }) =>
+      add(
+        name,
+        [after ?? before].flatMap((one) => one ?? []),
+        'fresh',
+      ),
+    )
+  }
+  world.relays.listen((change) => {
+    const relay = change.after ?? change.before
+    if (relay !== undefined && isOther(change)) addOf(relay)
+  })
+  world.connectors.listen(({ before, after }) => {
+    if (after === undefined && before?.metadata.uid !== undefined)
+      memories.forget(before.metadata.uid)
+  })
+  const children: Store<KubeObject>[] = [
+    world.secrets,
+    world.statefulSets,
+    world.serviceAccounts,
+    world.disruptionBudgets,
+    world.networkPolicies,
+  ]
+  for (const store of children) {
+    store.listen(({ before, after }) => {
+      const child = after ?? before
+      const uid = child && controllerOf(child)?.uid
+      if (uid !== undefined) add('connectors', world.connectors.by(BY_UID, uid), 'fresh')
+    })
+  }
+  world.secrets.listen(({ before, after }) => {
+    const secret = after ?? before
+    if (secret === undefined) return
+    for (const name of names) {
+      const users = world[name].by(BY_SECRET, keyOf(secret))
+      add(name, users, 'fresh')
+      if (name === 'relays') for (const relay of users) addOf(relay)
+    }
+  })
+  wireDependents(world, add)
+  return {
+    relayChanged(listed, found) {
+      const store = world[listed]
+      if (found === 'all') return add(listed, store.all(), 'later')
+      for (const { id, owner } of found) {
+        const objects = [
+          ...store.by(BY_RESOURCE, id),
+          ...(owner === undefined ? [] : store.by(BY_UID, owner)),
+        ]
+        add(listed, objects, 'later')
+      }
+      return undefined
+    },
+  }
+}
+
+type Add = (name: Name, objects: readonly KubeObject[], urgency: 'fresh' | 'later') => void
+
+/** Objects wait for the ids of those that they name. */
+function wireDependents(world: World, add: Add): void {
+  const wake = (store: Store<KubeObject>, name: 'destinations' | 'connections'): void =>
+    store.listen((change) => {
+      if (idChanged(change)) add(name, world[name].all(), 'later')
+    })
+  wake(world.connectors, 'destinations')
+  wake(world.sources, 'connections')
+  wake(world.destinations, 'connections')
+}
+
+/** More than its status is other. */
+function isOther({ before, after }: Change<KubeObject>): boolean {
+  return before?.metadata.generation !== after?.metadata.generation
+}
+
+function idChanged({ before, after }: Change<KubeObject>): boolean {
+  return idOf(before) !== idOf(after)
+}
+
+function idOf(object: KubeObject | undefined): unknown {
+  const { connectorId, sourceId, destinationId } = object?.['status'] ?? {}
+  return connectorId ?? sourceId ?? destinationId
+}

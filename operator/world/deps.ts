@@ -1,0 +1,19 @@
+import type { Logger } from '../../core/log.ts'
+import type { Relays } from '../relay/relays.ts'
+import type { Recorder } from '../runtime/events/recorder.ts'
+import type { KubeClient } from '../runtime/kube/client.ts'
+import type { SecretReader } from './secret-reader.ts'
+import type { World } from './world.ts'
+
+/** The things that every controller works with. */
+export interface Deps {
+  kube: KubeClient
+  world: World
+  relays: Relays
+  secrets: SecretReader
+  recorder: Recorder
+  clusterId: string
+  /** The image of agents whose Connector names none. */
+  image: string
+  log: Logger
+}

@@ -1,0 +1,110 @@
+import type { Logger } from '../../core/log.ts'
+import { CONNECTION } from '../kinds/connection.ts'
+import { CONNECTOR } from '../kinds/connector.ts'
+import { DESTINATION } from '../kinds/destination.ts'
+import { RELAY } from '../kinds/relay.ts'
+import { SOURCE } from '../kinds/source.ts'
+import type { KubeClient } from '../runtime/kube/client.ts'
+import type { Kind, KubeObject } from '../runtime/kube/object.ts'
+import { Reflector } from '../runtime/watch/reflector.ts'
+import { Store } from '../runtime/watch/store.ts'
+import {
+  DISRUPTION_BUDGET,
+  MANAGED_BY,
+  MANAGED_LABEL,
+  NETWORK_POLICY,
+  SECRET,
+  SERVICE_ACCOUNT,
+  STATEFUL_SET,
+} from './child-kinds.ts'
+import { asText, trimmed } from './trimmed.ts'
+
+export const BY_RELAY = 'relay'
+export const BY_UID = 'uid'
+export const BY_RESOURCE = 'resource'
+export const BY_SECRET = 'secret'
+
+/** Everything that the operator sees of a cluster. */
+export interface World {
+  relays: Store<KubeObject>
+  connectors: Store<KubeObject>
+  sources: Store<KubeObject>
+  destinations: Store<KubeObject>
+  connections: Store<KubeObject>
+  /** Metadata only: what is in a Secret is asked for when it is needed. */
+  secrets: Store<KubeObject>
+  statefulSets: Store<KubeObject>
+  serviceAccounts: Store<KubeObject>
+  disruptionBudgets: Store<KubeObject>
+  networkPolicies: Store<KubeObject>
+  run(signal: AbortSignal): Promise<void>
+  /** Every list has come once. */
+  synced: Promise<unknown>
+}
+
+/** The key under which objects are listed that refer to another of their namespace. */
+function inNamespace({ metadata }: KubeObject, name: string): string {
+  return `${metadata.namespace}/${name}`
+}
+
+export function openWorld(client: KubeClient, namespaces: readonly string[], log: Logger): World {
+  const reflectors: Reflector<KubeObject>[] = []
+  const open = (kind: Kind, how: How = {}): Store<KubeObject> => {
+    const store = new Store<KubeObject>()
+    for (const namespace of namespaces.length === 0 ? [undefined] : namespaces) {
+      const { labels, trim = trimmed, metadataOnly = false } = how
+      const options = { client, kind, namespace, labels, metadataOnly, store, trim, log }
+      reflectors.push(new Reflector(options))
+    }
+    return store
+  }
+  const declared = (kind: Kind): Store<KubeObject> => {
+    const store = open(kind)
+    store.index(BY_RELAY, (object) => [inNamespace(object, object['spec'].relayRef.name)])
+    store.index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
+    const id = `${kind.kind.toLowerCase()}Id`
+    store.index(BY_SECRET, secretsOf)
+    store.index(BY_RESOURCE, ({ status, spec }) => [status?.[id] ?? spec[id] ?? ''])
+    return store
+  }
+  const child = (kind: Kind, how: How = {}): Store<KubeObject> => {
+    return open(kind, { labels: `${MANAGED_LABEL}=${MANAGED_BY}`, trim: asText, ...how })
+  }
+  const relays = open(RELAY)
+  relays.index(BY_SECRET, secretsOf)
+  return {
+    relays,
+    connectors: declared(CONNECTOR),
+    sources: declared(SOURCE),
+    destinations: declared(DESTINATION),
+    connections: declared(CONNECTION),
+    secrets: child(SECRET, { labels: undefined, trim: trimmed, metadataOnly: true }),
+    statefulSets: child(STATEFUL_SET),
+    serviceAccounts: child(SERVICE_ACCOUNT),
+    disruptionBudgets: child(DISRUPTION_BUDGET),
+    networkPolicies: child(NETWORK_POLICY),
+    synced: Promise.all(reflectors.map(async ({ synced }) => await synced)),
+    async run(signal) {
+      await Promise.all(reflectors.map(async (reflector) => await reflector.run(signal)))
+    },
+  }
+}
+
+/** The Secrets of its namespace that an object names, wherever in its spec. */
+function secretsOf(object: KubeObject): string[] {
+  const names: string[] = []
+  const look = (value: unknown, name: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (/secretRef$/i.test(name) && 'name' in value)
+      names.push(inNamespace(object, String(value.name)))
+    else for (const [member, inner] of Object.entries(value)) look(inner, member)
+  }
+  look(object['spec'], '')
+  return names
+}
+
+interface How {
+  labels?: string | undefined
+  trim?: (object: KubeObject) => KubeObject
+  metadataOnly?: boolean
+}
