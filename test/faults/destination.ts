@@ -23,6 +23,10 @@ export interface DestinationOptions {
   keepsBodies?: boolean
   /** The status for the first, second, … arrival of a number. */
   statusOf?: (arrival: number) => number
+  /** How long an answer takes. */
+  delayMs?: number
+  /** Where it listens. */
+  listensOn?: string
   /** The name in its URL, where it has one. */
   host?: string
 }
@@ -32,7 +36,9 @@ const PATH = '/hook'
 export async function openDestination({
   keepsBodies = true,
   statusOf = () => 200,
-  host = '127.0.0.1',
+  delayMs = 0,
+  listensOn = '127.0.0.1',
+  host = listensOn,
 }: DestinationOptions = {}): Promise<RecordingDestination> {
   const arrivals = new Map<number, Arrival[]>()
   const server = createServer((request, response) => {
@@ -49,13 +55,14 @@ export async function openDestination({
         const known = arrivals.get(number) ?? []
         known.push(arrival)
         arrivals.set(number, known)
-        return response.writeHead(statusOf(known.length)).end('ok')
+        const answer = (): unknown => response.writeHead(statusOf(known.length)).end('ok')
+        return delayMs === 0 ? answer() : setTimeout(answer, delayMs)
       })
       // The worker was killed while it sent: what did not come whole has not arrived.
       .catch(() => response.destroy())
   })
   server.keepAliveTimeout = 60_000
-  server.listen(0, '127.0.0.1')
+  server.listen(0, listensOn)
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string')
