@@ -15,10 +15,11 @@ import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-c
 import { originForm } from '../core/http/target.ts'
 import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
 import { mountAccounts } from './accounts/mount-accounts.ts'
+import { servePage } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
 import { openHealth } from './front/health.ts'
-import { LINKS } from './front/links.ts'
+import { LINKS, LINKS_HEADERS } from './front/links.ts'
 import { checkRoutes } from './http/check-routes.ts'
 import { badRequest, sendFailure } from './http/failure.ts'
 import { fixed } from './http/fixed.ts'
@@ -76,7 +77,9 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
     const fault = hostFault(request.raw)
     if (fault !== undefined) refuseField('request', fault.message)
     // Runs before the body is read: a request to no route has its body ignored.
-    if (request.is404) refuseRoute()
+    const isFree = request.is404 || request.routeOptions.url === '/'
+    if (isFree && servePage(deps.dashboard, request, reply)) return reply
+    return request.is404 ? refuseRoute() : undefined
   })
   app.addHook('preParsing', async (request) => invite(request.raw))
   app.addHook('onSend', async ({ raw }, reply) => {
@@ -95,7 +98,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   app.setReplySerializer((body) => (body === document ? text : JSON.stringify(body)))
   app.get('/openapi.json', fixed(text, { 'content-type': 'application/json; charset=utf-8' }))
   app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
-  app.get('/', fixed(LINKS, { 'content-type': 'application/json; charset=utf-8' }))
+  app.get('/', fixed(LINKS, LINKS_HEADERS))
   const isHealthy = openHealth(deps)
   app.get('/healthz', async (_request, reply) => {
     const ok = await isHealthy()

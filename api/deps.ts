@@ -14,6 +14,7 @@ import type { Keyring } from '../core/secrets/sealed.ts'
 import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
+import type { BuiltFiles } from './dashboard/built-files.ts'
 import type { SharedReads } from './shared-reads.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
@@ -48,6 +49,8 @@ export interface Deps {
   /** Where agents dial; undefined: the deployment has no private delivery. */
   gatewayUrl: string | undefined
   callers: CallerLimits
+  /** Undefined: it is not built, and only programs are served. */
+  dashboard: BuiltFiles | undefined
   accounts: AccountSettings
 }
 
@@ -55,6 +58,8 @@ export interface Deps {
 interface AccountSettings {
   /** Origin under which browsers find the API; undefined: as each request names it. */
   apiUrl: string | undefined
+  /** Whether anybody may sign up, or only whoever is invited. */
+  signUp: 'open' | 'invitation'
   /** The plan of an organisation that is made for somebody who comes. */
   defaultPlan: PlanName
   /** For each address. */

@@ -24,6 +24,7 @@ import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../core/sta
 import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
 import { CallerLimits } from './auth/caller-limits.ts'
+import { readBuiltFiles } from './dashboard/built-files.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -62,6 +63,8 @@ await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
 const clock = openClock(config.TEST_CLOCK_FILE)
 const plans = readPlans(config.PLANS_FILE)
+const dashboard = readBuiltFiles()
+if (dashboard === undefined) log.warn('The dashboard is not built: npm run build:dashboard')
 await using app = buildApp({
   db,
   lists,
@@ -86,10 +89,12 @@ await using app = buildApp({
   callers: new CallerLimits(),
   accounts: {
     apiUrl: config.API_URL,
+    signUp: config.SIGNUP,
     defaultPlan: config.DEFAULT_PLAN,
     signInsPerMinute: config.SIGN_INS_PER_MINUTE,
     requestsPerMinute: config.AUTH_CALLS_PER_MINUTE,
   },
+  dashboard,
 })
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),

@@ -75,6 +75,8 @@ const Settings = z.object({
     'must be 2 to 16 lower-case letters and digits, a letter first',
   ).default('pst'),
   API_REQUESTS_PER_MINUTE: whole(1, 1_000_000).default(600),
+  /** Whether anybody may make an account and an organisation, or only whoever is invited. */
+  SIGNUP: oneOf(['invitation', 'open']).default('invitation'),
   /** Requests of an address to `/auth`: attempts to sign in, and all other requests. */
   SIGN_INS_PER_MINUTE: whole(1, 1_000_000).default(10),
   AUTH_CALLS_PER_MINUTE: whole(1, 1_000_000).default(60),
@@ -150,6 +152,11 @@ export function readConfig(env: Environment, ownPort?: OwnPort): Config {
     ...spoolFaults(values),
     ...(ownPort === undefined ? [] : samePorts(withGatewayPort(values), ownPort, 'OPS_PORT')),
   ])
+}
+
+/** The origin of the API and the dashboard. */
+export function apiUrlOf({ API_URL, API_PORT }: Pick<Settings, 'API_URL' | 'API_PORT'>): string {
+  return API_URL ?? `http://127.0.0.1:${API_PORT}`
 }
 
 /** The origin of ingest: the one that the API shows and the one that signatures over the URL are checked against. */

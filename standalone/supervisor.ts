@@ -11,6 +11,7 @@ import { openLog } from '../core/log.ts'
 import { misspeltSettings } from '../core/settings/setting-names.ts'
 import { usableWithin } from '../core/start-up.ts'
 import { chooseAddresses, urlOn, type Addresses } from './addresses.ts'
+import { ensureDashboard } from './dashboard/build.ts'
 import { makeDataDir } from './data-dir.ts'
 import { ensureEncryptionKey } from './encryption-key.ts'
 import { ensureTenant } from './first-start.ts'
@@ -93,13 +94,14 @@ export async function startStandalone(
   const addresses = await chooseAddresses(settings, lock.wasStale)
 
   await checkServices(options)
+  const built = ensureDashboard(options)
   const databaseUrl = settings.DATABASE_URL ?? (await embeddedPostgres(stack, dataDir, options))
   stop.throwIfAborted()
   const natsUrl = settings.NATS_URL ?? (await embeddedNats(stack, dataDir, options))
   stop.throwIfAborted()
 
   const env = environment(options, { dataDir, databaseUrl, natsUrl, addresses })
-  await runProgram(MIGRATE, [], env)
+  await Promise.all([runProgram(MIGRATE, [], env), built])
   const database = settings.DATABASE_URL === undefined ? 'embedded' : nameOf(databaseUrl)
   const { organisationId, projectId, apiKey } = await ensureTenant({
     dataDir,

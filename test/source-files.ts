@@ -8,6 +8,8 @@ const SKIPPED = new Set([
   'node_modules',
   '.git',
   '.postern',
+  'dist',
+  'schema.d.ts',
   'results',
   'vectors',
   'package-lock.json',

@@ -152,7 +152,7 @@ test('no sentence of a comment, text, document or test title begins with What, O
   const bad = files.flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8')
     if (file.endsWith('.md')) return sentences(file, withoutQuotes(text), MARKDOWN_START)
-    if (!file.endsWith('.ts')) return []
+    if (!/\.tsx?$/.test(file)) return []
     return [...sentences(file, text, TEXT_START), ...sentences(file, text, TITLE_START)]
   })
   expect(bad).toEqual([])

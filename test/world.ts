@@ -90,6 +90,7 @@ export interface WorldOptions {
   trustedProxies?: readonly string[]
   /** Requests of an address to `/auth`, as the settings have them unless told. */
   signInsPerMinute?: number
+  signUp?: 'open' | 'invitation'
   authRequestsPerMinute?: number
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
@@ -137,8 +138,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     trustedProxies: options.trustedProxies ?? [],
     gatewayUrl: options.gatewayUrl,
     callers: new CallerLimits(),
+    dashboard: undefined,
     accounts: {
       apiUrl: undefined,
+      signUp: options.signUp ?? 'invitation',
       defaultPlan: 'enterprise',
       signInsPerMinute: options.signInsPerMinute ?? 10,
       requestsPerMinute: options.authRequestsPerMinute ?? 60,

@@ -28,11 +28,11 @@ interface SignedIn<P = Record<string, string>, Q = unknown, B = unknown> extends
 }
 
 /** The same in an organisation, the one that the path names as `org`, in which the person has this role. */
-interface InOrganisation<P = Record<string, string>, Q = unknown, B = unknown> extends SignedIn<
-  P,
-  Q,
-  B
-> {
+export interface InOrganisation<
+  P = Record<string, string>,
+  Q = unknown,
+  B = unknown,
+> extends SignedIn<P, Q, B> {
   organisationId: string
   role: Role
 }

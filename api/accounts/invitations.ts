@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
-
 import { z } from 'zod'
 
+import { ROLES } from '../../core/accounts/role.ts'
+import { countMembers, findMemberByEmail } from '../../core/db/accounts/memberships.ts'
 import {
   findInvitation,
   insertInvitation,
@@ -14,16 +14,17 @@ import type { Db } from '../../core/db/connection/db.ts'
 import { writeAudit } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { hashSecret } from '../../core/keys/secret-text.ts'
 import { INVITATION_DAYS } from '../../core/limits.ts'
 import { entitlementsOf } from '../../core/plans/plans.ts'
 import { refuseMissing } from '../http/failure.ts'
+import { newToken } from './links.ts'
 import type { Tenancy } from './organisations.ts'
 
-const TOKEN_BYTES = 32
 const VALID_MS = INVITATION_DAYS * 86_400_000
 
 /** (decisions: Accounts, dashboard, agents) */
-export const Role = z.enum(['owner', 'admin', 'member'])
+export const Role = z.enum(ROLES)
 
 export const Email = z.email().max(254).toLowerCase()
 
@@ -42,13 +43,14 @@ export async function invite(
   wish: InvitationWish,
 ): Promise<{ invitation: Invitation; token: string }> {
   const now = new Date(clock.now())
-  const token = randomBytes(TOKEN_BYTES).toString('base64url')
-  const tokenHash = createHash('sha256').update(token).digest()
+  const token = newToken()
+  const tokenHash = hashSecret(token)
   const invitation: Invitation = {
     ...wish,
     id: newId(now.getTime()),
     expiresAt: new Date(now.getTime() + VALID_MS),
     revokedAt: null,
+    acceptedAt: null,
     createdAt: now,
   }
   await db.transaction().execute(async (tx) => {
@@ -58,7 +60,12 @@ export async function invite(
     const { seats } = entitlementsOf(plans, organisation.plan, organisation.overrides)
     const open = await openInvitations(tx, organisationId, now)
     const former = open.filter(({ email }) => email === wish.email)
-    if (seats !== null && open.length - former.length >= seats) {
+    const isMember = await findMemberByEmail(tx, organisationId, wish.email)
+    if (isMember !== undefined) {
+      refuse('CONFLICT', `Cannot invite "${wish.email}": they are a member already`)
+    }
+    const taken = (await countMembers(tx, organisationId)) + open.length - former.length
+    if (seats !== null && taken >= seats) {
       refuse(
         'INVITATION_LIMIT_REACHED',
         `Cannot invite "${wish.email}": the plan has ${seats} seats and all are taken`,
@@ -71,15 +78,25 @@ export async function invite(
   return { invitation, token }
 }
 
-/** Revokes an invitation for good and frees its seat. Does nothing if it is revoked already. */
+/**
+ * Revokes an invitation for good and frees its seat. Does nothing if it is revoked or accepted already. With an
+ * organisation, those of others are not found.
+ */
 export async function endInvitation(
   { db, clock, actor }: Tenancy,
   id: string,
+  organisationId?: string,
 ): Promise<Invitation> {
   const now = new Date(clock.now())
   return await db.transaction().execute(async (tx) => {
+    const place = (await findInvitation(tx, id)) ?? refuseMissing('inv', id)
+    if (organisationId !== undefined && place.organisationId !== organisationId) {
+      refuseMissing('inv', id)
+    }
+    // Whoever accepts it holds the same lock.
+    await lockOrganisation(tx, place.organisationId)
     const found = (await findInvitation(tx, id)) ?? refuseMissing('inv', id)
-    if (found.revokedAt !== null) return found
+    if (found.revokedAt !== null || found.acceptedAt !== null) return found
     await end(tx, found, { actor, now })
     return { ...found, revokedAt: now }
   })

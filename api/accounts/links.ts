@@ -45,9 +45,29 @@ export async function makeSetupLink({ db, clock }: LinkDeps): Promise<NewLink | 
 /** A token, of which the hash is to be stored. */
 function newLink(nowMs: number): NewLink {
   return {
-    token: randomBytes(TOKEN_BYTES).toString('base64url'),
+    token: newToken(),
     expiresAt: new Date(nowMs + ACCOUNT_LINK_HOURS * HOUR_MS),
   }
+}
+
+/** A link with which a person sets a new password; the one before it ends. */
+export async function makeResetLink({ db, clock }: LinkDeps, personId: string): Promise<NewLink> {
+  const link = newLink(clock.now())
+  await db.transaction().execute(async (tx) => {
+    await replaceLink(tx, {
+      kind: 'reset',
+      personId,
+      organisationId: null,
+      expiresAt: link.expiresAt,
+      tokenHash: hashSecret(link.token),
+    })
+  })
+  return link
+}
+
+/** 256 bits that nobody guesses. */
+export function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 
 /** The address of a page of the dashboard with a token, which stays out of logs and of Referer in the fragment. */

@@ -143,12 +143,14 @@ export interface KeyWish {
   permissions: Permissions | null
   expiresAt: Date | null
   keyPrefix: string
+  /** The person who makes it. */
+  createdBy?: string
 }
 
 /** The key's record and, this once, its text. */
 export async function createKey(
   { db, clock, actor }: Tenancy,
-  { keyPrefix, ...wish }: KeyWish,
+  { keyPrefix, createdBy, ...wish }: KeyWish,
 ): Promise<{ key: ApiKey; text: string }> {
   const now = new Date(clock.now())
   refuseEmpty(wish.permissions)
@@ -161,6 +163,8 @@ export async function createKey(
     id: newId(now.getTime()),
     secretHint: hint,
     revokedAt: null,
+    createdBy: createdBy ?? null,
+    lastUsedAt: null,
     createdAt: now,
     updatedAt: now,
   }

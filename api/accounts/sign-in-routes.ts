@@ -1,48 +1,19 @@
-import { createHash } from 'node:crypto'
-
 import { z } from 'zod'
 
-import { hashPassword, isPassword } from '../../core/accounts/password.ts'
-import { findPerson, findPersonByEmail, setPassword } from '../../core/db/accounts/people.ts'
+import { hashPassword } from '../../core/accounts/password.ts'
+import { setPassword } from '../../core/db/accounts/people.ts'
 import { deleteSessions, noteAuthenticated } from '../../core/db/accounts/sessions.ts'
-import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
-import { forgetAllowance, takeAllowance } from '../../core/db/connectors/public-limits.ts'
-import { refuse, refuseField } from '../../core/errors.ts'
-import { SIGN_IN_SECONDS_PER_ACCOUNT, SIGN_INS_PER_ACCOUNT } from '../../core/limits.ts'
-import type { Deps } from '../deps.ts'
-import { Name } from '../http/fields.ts'
 import { isOverTls, noCookie } from '../sessions/cookie.ts'
 import { beginSession, endSession } from '../sessions/session.ts'
 import { accountRoute } from './account-route.ts'
 import { Email } from './invitations.ts'
-import { GivenPassword, newPerson, NewPassword, viewSession } from './people.ts'
-import { setUp } from './setup.ts'
+import { GivenPassword, NewPassword, viewSession } from './people.ts'
+import { proveOwn, provePassword } from './prove-password.ts'
 
 const nothing = { params: {}, query: z.strictObject({}) } as const
 
-const Token = z.string().min(1).max(100)
-
 /** How a person comes and goes. */
 export const SIGN_IN_ROUTES = [
-  accountRoute({
-    ...nothing,
-    method: 'POST',
-    path: '/setup',
-    who: 'anybody',
-    body: z.strictObject({ token: Token, email: Email, name: Name, password: NewPassword }),
-    async handle({ deps, request, body: { token, ...wish } }) {
-      const person = await newPerson(wish, deps.clock.now())
-      const tenancy = { ...deps, actor: 'setup' }
-      const plan = deps.accounts.defaultPlan
-      const cookie = await deps.db.transaction().execute(async (tx) => {
-        await setUp(tx, tenancy, { token, person, plan })
-        return await beginSession(tx, deps, request, person.id)
-      })
-      await ensurePartitions(deps.db, deps.clock.now())
-      const session = await viewSession(deps.db, { personId: person.id, ...wish })
-      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
-    },
-  }),
   accountRoute({
     ...nothing,
     method: 'POST',
@@ -119,47 +90,3 @@ export const SIGN_IN_ROUTES = [
     },
   }),
 ]
-
-/** The person whose address and password these are. Takes as long when there is no such person. */
-async function provePassword(
-  deps: Deps,
-  email: string,
-  password: string,
-): Promise<{ personId: string; email: string; name: string }> {
-  const scope = await takeAttempt(deps, email)
-  const person = await findPersonByEmail(deps.db, email)
-  const isRight = await isPassword(password, person?.passwordHash ?? null)
-  if (person === undefined || !isRight) refuse('UNAUTHORIZED', 'Email or password is wrong')
-  await forgetAllowance(deps.db, scope)
-  return { personId: person.id, email: person.email, name: person.name }
-}
-
-async function proveOwn(
-  deps: Deps,
-  personId: string,
-  password: string,
-  member: string,
-): Promise<void> {
-  const person = await findPerson(deps.db, personId)
-  const scope = await takeAttempt(deps, person?.email ?? personId)
-  if (!(await isPassword(password, person?.passwordHash ?? null))) {
-    refuseField(`body.${member}`, 'Is not your password')
-  }
-  await forgetAllowance(deps.db, scope)
-}
-
-/** So that one account is not guessed at from many addresses. The addresses of nobody are counted as well. */
-async function takeAttempt({ db }: Deps, email: string): Promise<string> {
-  const scope = `account:${createHash('sha256').update(email).digest('base64url')}`
-  const waitMs = await takeAllowance(db, scope, {
-    burst: SIGN_INS_PER_ACCOUNT,
-    intervalMs: SIGN_IN_SECONDS_PER_ACCOUNT * 1_000,
-  })
-  if (waitMs === 0) return scope
-  const retryAfterSeconds = Math.ceil(waitMs / 1_000)
-  return refuse(
-    'RATE_LIMITED',
-    `Too many attempts to sign in to this account: come again in ${retryAfterSeconds} s`,
-    { limit: SIGN_INS_PER_ACCOUNT, remaining: 0, retryAfterSeconds },
-  )
-}

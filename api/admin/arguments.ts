@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 
 import { z } from 'zod'
 
-import type { Settings } from '../../core/config.ts'
+import { apiUrlOf, type Settings } from '../../core/config.ts'
 import { decodeId, type Prefix } from '../../core/ids.ts'
 import { Permissions } from '../../core/keys/permissions.ts'
 import { EntitlementOverrides } from '../../core/plans/plans.ts'
@@ -138,6 +138,24 @@ export function databaseUrlOf(settings: Settings): string {
       `Cannot find a database: set DATABASE_URL, or DATA_DIR to a started installation (${file} cannot be read)`,
       { cause },
     )
+  }
+}
+
+/** Where browsers find the dashboard: as `API_URL` says, as a standalone installation in DATA_DIR has it, or by the port. */
+export function dashboardUrlOf(settings: Settings): string {
+  if (settings.API_URL !== undefined || settings.DATABASE_URL !== undefined)
+    return apiUrlOf(settings)
+  const { data } = StandaloneUrl.safeParse(standaloneOf(settings))
+  return data?.dashboardUrl ?? apiUrlOf(settings)
+}
+
+const StandaloneUrl = z.object({ dashboardUrl: z.string() })
+
+function standaloneOf({ DATA_DIR }: Settings): unknown {
+  try {
+    return JSON.parse(readFileSync(join(DATA_DIR, 'standalone.json'), 'utf8'))
+  } catch {
+    return undefined
   }
 }
 

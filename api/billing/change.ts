@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 /** Does what a client wishes of its subscription; what follows holds at ingest when this returns. */
 export async function changeBilling(
   deps: Deps,
-  { organisationId, actor }: Principal,
+  { organisationId, actor }: Pick<Principal, 'organisationId' | 'actor'>,
   wish: Transition,
 ): Promise<Standing> {
   const { rows, nowMs, isOnNewPlan } = await deps.db

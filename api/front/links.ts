@@ -1,4 +1,4 @@
-/** The answer to GET /: where a person, or a program that knows the address alone, goes on. */
+/** The answer to GET / for programs: where one that knows the address alone goes on. Browsers get the dashboard. */
 export const LINKS = JSON.stringify({
   name: 'Postern',
   api: '/v1',
@@ -6,3 +6,8 @@ export const LINKS = JSON.stringify({
   openapi: '/openapi.json',
   health: '/healthz',
 })
+
+export const LINKS_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  vary: 'accept, accept-encoding',
+}

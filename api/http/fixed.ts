@@ -16,28 +16,29 @@ export function fixed(
   // Weak, because it names the text whether compressed or not.
   const etag = `W/"${hash('sha256', plain, 'base64url')}"`
   const common = {
+    vary: 'accept-encoding',
     ...headers,
     etag,
-    vary: 'accept-encoding',
     'cache-control': `public, max-age=${MAX_AGE_SECONDS}`,
   }
   return (request, reply) => {
     void reply.headers(common)
     const known = request.headers['if-none-match']
     if (known !== undefined && isKnown(known, etag)) return reply.code(304).send()
-    if (!takesGzip(request.headers['accept-encoding'])) return reply.send(plain)
+    if (!codingsTaken(request.headers['accept-encoding'])('gzip')) return reply.send(plain)
     return reply.header('content-encoding', 'gzip').send(gzipped)
   }
 }
 
-function isKnown(header: string, etag: string): boolean {
+/** Whether the client has what a weak tag names. */
+export function isKnown(header: string, etag: string): boolean {
   const tags = header.split(',').map((tag) => tag.trim())
   // Proxies that change the encoding make a tag strong or weak as they like.
   return tags.some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag.slice('W/'.length))
 }
 
-/** `gzip;q=0` refuses it; `*` stands for every coding that is not named. */
-function takesGzip(header: string | string[] | undefined): boolean {
+/** Which codings a client takes: `gzip;q=0` refuses it, `*` stands for every coding that is not named. */
+export function codingsTaken(header: string | string[] | undefined): (coding: string) => boolean {
   const codings = new Map(
     [header ?? []]
       .flat()
@@ -49,5 +50,5 @@ function takesGzip(header: string | string[] | undefined): boolean {
         return [name.toLowerCase(), Number(weight) > 0]
       }),
   )
-  return codings.get('gzip') ?? codings.get('*') ?? false
+  return (coding) => codings.get(coding) ?? codings.get('*') ?? false
 }

@@ -1,7 +1,7 @@
 import { RESOURCES, type Permissions } from '../keys/permissions.ts'
 
 /** From the one that may most to the one that may least. (decisions: Accounts, dashboard, agents) */
-const ROLES = ['owner', 'admin', 'member'] as const
+export const ROLES = ['owner', 'admin', 'member'] as const
 
 export type Role = (typeof ROLES)[number]
 

@@ -41,6 +41,8 @@ export interface LinkTiming {
 }
 
 const TIMING: LinkTiming = { pingMs: PING_INTERVAL_MS, silenceMs: SILENCE_MS_MAX }
+/** How much more often it is looked whether the other side is silent: that is not noticed later than it must be. */
+const PULSES_A_PING = 2
 const CLOSE_GRACE_MS = 2_000
 /** A close frame holds 123 bytes of text. */
 const REASON_LENGTH_MAX = 100
@@ -75,11 +77,13 @@ export function openLink(socket: WebSocket, on: Listener, timing: LinkTiming = T
   const cutUnread = (): void => {
     if (socket.bufferedAmount > UNREAD_BYTES_MAX) cut('The other side does not read')
   }
+  let pulses = 0
   const pulse = setInterval(() => {
+    if (performance.now() - heardAt > timing.silenceMs) return cut('The other side is silent')
+    if (++pulses % PULSES_A_PING !== 0) return
     pings = 0
-    if (performance.now() - heardAt <= timing.silenceMs) socket.ping()
-    else cut('The other side is silent')
-  }, timing.pingMs)
+    socket.ping()
+  }, timing.pingMs / PULSES_A_PING)
   pulse.unref()
 
   socket.on('message', (data, isBinary) => {

@@ -38,9 +38,9 @@ export const SESSION_STREAMS_MAX = 64
 export const STREAM_WINDOW_BYTES = 64 * 1024
 /** The same of a session: the windows of all its streams, so that streams that stand still leave room for others. */
 export const SESSION_WINDOW_BYTES = SESSION_STREAMS_MAX * STREAM_WINDOW_BYTES
-/** Both sides ping; who hears nothing for two intervals and a bit closes. */
+/** Both sides ping; who hears nothing for two intervals and a bit closes, and has noticed within 30 s. */
 export const PING_INTERVAL_MS = 10_000
-export const SILENCE_MS_MAX = 25_000
+export const SILENCE_MS_MAX = 24_000
 
 const Milliseconds = z.number().min(0).max(86_400_000)
 const Header = z.tuple([z.string().max(8_192), z.string().max(65_536)])

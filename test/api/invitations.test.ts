@@ -48,15 +48,17 @@ test('users invite prints a token this once, which is kept as its hash; list and
     role: 'admin',
     expiresAt: expect.any(String),
     revokedAt: null,
+    acceptedAt: null,
     createdAt: expect.any(String),
     token: expect.stringMatching(/^[\w-]{43}$/),
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8080\/invite#[\w-]{43}$/),
   })
   expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBe(7 * DAY_MS)
   const { rows } = await world.pool.query('select token_hash from invitation where id = $1', [
     uuid('inv', made.id),
   ])
   expect(rows[0].token_hash).toEqual(createHash('sha256').update(made.token).digest())
-  const { token: _token, ...record } = made
+  const { token: _token, url: _url, ...record } = made
   expect(await run('list', ...organisation)).toEqual([record])
   expect(await run('revoke', made.id)).toEqual({ ...record, revokedAt: expect.any(String) })
 })

@@ -4,7 +4,7 @@ import type { Answer } from '../call-api.ts'
 import type { Resource } from '../relay.ts'
 import { admin } from './admin.ts'
 import { SIGNED } from './signature.ts'
-import { call, EVERYTHING, openTenant, permissionWords, type Tenant } from './tenant.ts'
+import { call, eventually, EVERYTHING, openTenant, permissionWords, type Tenant } from './tenant.ts'
 
 interface Key {
   id: string
@@ -128,15 +128,28 @@ const ofDestination = async (): Promise<Resource> => await tenant.make('destinat
 const ofConnection = async (): Promise<Resource> =>
   await tenant.connect(await ofSource(), await ofDestination())
 const ofProject = async (): Promise<Resource> => await tenant.make('projects')
+/** Provisioned, so that it can be deleted. */
+const ofConnector = async (): Promise<Resource> => {
+  const { id } = await tenant.make('connectors')
+  return await eventually(async () => {
+    const connector = await tenant.get(`/v1/connectors/${id}`)
+    expect(connector.provisionedAt).not.toBeNull()
+    return connector
+  })
+}
 const ofNothing = (): Promise<Resource> => Promise.resolve({ id: '' })
 
-/** The list of rule 5, without the lines of connectors, whose routes are not there yet. */
+/** The list of rule 5. */
 const EXPLICIT: [method: string, path: string, body: object | undefined, make: typeof ofSource][] =
   [
     ['DELETE', '/v1/sources/{id}', undefined, ofSource],
     ['DELETE', '/v1/destinations/{id}', undefined, ofDestination],
     ['DELETE', '/v1/connections/{id}', undefined, ofConnection],
     ['DELETE', '/v1/projects/{id}', undefined, ofProject],
+    ['DELETE', '/v1/connectors/{id}', undefined, ofConnector],
+    ['POST', '/v1/connectors', { name: 'another' }, ofNothing],
+    ['POST', '/v1/connectors/{id}/regenerate-enrollment', undefined, ofConnector],
+    ['POST', '/v1/connectors/{id}/toggle-disabled', { isDisabled: true }, ofConnector],
     ['POST', '/v1/sources/{id}/rotate-mask', undefined, ofSource],
     ['GET', '/v1/destinations/{id}/signing-secret', undefined, ofDestination],
     ['POST', '/v1/destinations/{id}/rotate-signing-secret', undefined, ofDestination],

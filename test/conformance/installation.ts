@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { startRelay } from '../faults/relay.ts'
 import { IN_MEMORY, scratch } from '../servers.ts'
 
-const Told = z.object({ apiUrl: z.url(), ingestUrl: z.url() })
+const Told = z.object({ apiUrl: z.url(), ingestUrl: z.url(), gatewayUrl: z.url() })
 
 /** The relay as `npm start` runs it, the same for every file of the suite. */
 interface Installation extends z.infer<typeof Told> {

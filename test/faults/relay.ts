@@ -21,13 +21,14 @@ const LINES_SHOWN = 15
 const Told = z.object({
   apiUrl: z.url(),
   ingestUrl: z.url(),
+  gatewayUrl: z.url(),
   apiKey: z.string(),
   databaseUrl: z.url(),
   natsUrl: z.url(),
   pid: z.number(),
 })
 
-const ROLES = ['ingest', 'worker', 'housekeeper', 'api'] as const
+const ROLES = ['ingest', 'worker', 'housekeeper', 'api', 'gateway'] as const
 const SERVERS = ['postgres', 'nats'] as const
 export const PARTS = [...ROLES, ...SERVERS] as const
 
@@ -39,6 +40,7 @@ export type Part = (typeof PARTS)[number]
 export interface Relay extends AsyncDisposable {
   dataDir: string
   apiUrl: string
+  gatewayUrl: string
   databaseUrl: string
   natsUrl: string
   /** The pid of the process that runs now. Throws while there is none. */
@@ -65,8 +67,12 @@ export function isRole(part: Part): part is RoleName {
 export async function startRelay(env: Record<string, string> = {}): Promise<Relay> {
   await using stack = new AsyncDisposableStack()
   const dataDir = env['DATA_DIR'] ?? stack.use(scratch()).path
-  const [apiPort, ingestPort] = await freePorts(2)
-  const ports = { API_PORT: String(apiPort), INGEST_PORT: String(ingestPort) }
+  const [apiPort, ingestPort, gatewayPort] = await freePorts(3)
+  const ports = {
+    API_PORT: String(apiPort),
+    INGEST_PORT: String(ingestPort),
+    GATEWAY_PORT: String(gatewayPort),
+  }
   const settings = { ...SURROUNDINGS, DATA_DIR: dataDir, ...ports, ...env }
   const log = join(stack.use(scratch()).path, 'output.log')
   const launch = () => launchStandalone(settings, log)
@@ -85,6 +91,7 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
   return {
     dataDir,
     apiUrl: told.apiUrl,
+    gatewayUrl: told.gatewayUrl,
     databaseUrl: told.databaseUrl,
     natsUrl: told.natsUrl,
     role: (name) => roleOf(child.pid ?? 0, name),

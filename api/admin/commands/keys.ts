@@ -1,8 +1,6 @@
-import { timestamp } from '../../../core/clock.ts'
-import { listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
-import { encodeId } from '../../../core/ids.ts'
+import { listApiKeys } from '../../../core/db/configuration/api-keys.ts'
+import { viewKey } from '../../accounts/key-shape.ts'
 import { createKey, endKey, rescopeKey } from '../../accounts/organisations.ts'
-import { moment } from '../../deliveries/shape.ts'
 import { Moment, Name } from '../../http/fields.ts'
 import {
   idArgument,
@@ -94,19 +92,5 @@ function readCreate({ options }: Words): Run {
       keyPrefix: context.settings.KEY_PREFIX,
     })
     return { ...viewKey(key), key: text }
-  }
-}
-
-function viewKey(key: ApiKey): Record<string, unknown> {
-  return {
-    id: encodeId('key', key.id),
-    organisationId: encodeId('org', key.organisationId),
-    projectId: key.projectId === null ? null : encodeId('prj', key.projectId),
-    name: key.name,
-    permissions: key.permissions,
-    secretHint: key.secretHint,
-    expiresAt: moment(key.expiresAt),
-    revokedAt: moment(key.revokedAt),
-    createdAt: timestamp(key.createdAt.getTime()),
   }
 }

@@ -1,9 +1,10 @@
 import { timestamp } from '../../../core/clock.ts'
-import { listInvitations, type Invitation } from '../../../core/db/configuration/invitations.ts'
-import { encodeId } from '../../../core/ids.ts'
+import { findPersonByEmail } from '../../../core/db/accounts/people.ts'
+import { listInvitations } from '../../../core/db/configuration/invitations.ts'
+import { viewInvitation } from '../../accounts/invitation-shape.ts'
 import { Email, endInvitation, invite as inviteUser, Role } from '../../accounts/invitations.ts'
-import { moment } from '../../deliveries/shape.ts'
-import { idArgument, textArgument } from '../arguments.ts'
+import { linkUrl, makeResetLink, makeSetupLink } from '../../accounts/links.ts'
+import { dashboardUrlOf, idArgument, textArgument } from '../arguments.ts'
 import { organisationArgument, type Command } from '../command.ts'
 
 const invite: Command = {
@@ -11,7 +12,7 @@ const invite: Command = {
   options: ['role', 'organisation'],
   help: {
     usage: '<email> [--role <owner|admin|member>] [--organisation <org_…>]',
-    text: 'Invites somebody into an organisation for 7 days, as a member unless told otherwise. Its token is printed this once; accounts, which accept it, come with the dashboard. Each open invitation takes a seat of the plan; a second one for an address replaces the first.',
+    text: 'Invites somebody into an organisation for 7 days, as a member unless told otherwise. The link to accept it is printed this once. Each member and each open invitation takes a seat of the plan; a second invitation for an address replaces the first.',
     example: 'users invite ada@example.com --role admin',
   },
   read({ positionals: [text], options }) {
@@ -21,7 +22,8 @@ const invite: Command = {
     return async (context) => {
       const organisationId = await organisation(context)
       const { invitation, token } = await inviteUser(context, { organisationId, email, role })
-      return { ...view(invitation), token }
+      const url = linkUrl(dashboardUrlOf(context.settings), 'invite', token)
+      return { ...viewInvitation(invitation), token, url }
     }
   },
 }
@@ -37,7 +39,7 @@ const list: Command = {
   read: ({ options }) => {
     const organisation = organisationArgument(options.organisation)
     return async (context) =>
-      (await listInvitations(context.db, await organisation(context))).map(view)
+      (await listInvitations(context.db, await organisation(context))).map(viewInvitation)
   },
 }
 
@@ -51,20 +53,56 @@ const revoke: Command = {
   },
   read({ positionals: [id = ''] }) {
     const invitationId = idArgument('inv', id)
-    return async (context) => view(await endInvitation(context, invitationId))
+    return async (context) => viewInvitation(await endInvitation(context, invitationId))
   },
 }
 
-export const USER_COMMANDS: Readonly<Record<string, Command>> = { invite, list, revoke }
+const setupLink: Command = {
+  positionals: [],
+  options: [],
+  help: {
+    usage: '',
+    text: 'Prints a link with which somebody makes the first account of the dashboard and owns the oldest organisation. It is good once, for 24 hours; the one before it ends. Once there is an owner, owners are invited.',
+    example: 'users setup-link',
+  },
+  read: () => async (context) => {
+    const link = await makeSetupLink(context)
+    if (link === undefined) {
+      throw new Error(
+        'There is an owner already: use users reset-link, or users invite --role owner',
+      )
+    }
+    return viewLink(linkUrl(dashboardUrlOf(context.settings), 'setup', link.token), link.expiresAt)
+  },
+}
 
-function view(invitation: Invitation): Record<string, unknown> {
-  return {
-    id: encodeId('inv', invitation.id),
-    organisationId: encodeId('org', invitation.organisationId),
-    email: invitation.email,
-    role: invitation.role,
-    expiresAt: timestamp(invitation.expiresAt.getTime()),
-    revokedAt: moment(invitation.revokedAt),
-    createdAt: timestamp(invitation.createdAt.getTime()),
-  }
+const resetLink: Command = {
+  positionals: ['email'],
+  options: [],
+  help: {
+    usage: '<email>',
+    text: 'Prints a link with which a person sets a new password. It is good once, for 24 hours; the one before it ends. Using it ends their sessions.',
+    example: 'users reset-link ada@example.com',
+  },
+  read({ positionals: [text] }) {
+    const email = textArgument('email', Email, text)
+    return async (context) => {
+      const person = await findPersonByEmail(context.db, email)
+      if (person === undefined) throw new Error(`There is no account for "${email}"`)
+      const { token, expiresAt } = await makeResetLink(context, person.id)
+      return viewLink(linkUrl(dashboardUrlOf(context.settings), 'reset', token), expiresAt)
+    }
+  },
+}
+
+export const USER_COMMANDS: Readonly<Record<string, Command>> = {
+  invite,
+  list,
+  revoke,
+  'setup-link': setupLink,
+  'reset-link': resetLink,
+}
+
+function viewLink(url: string, expiresAt: Date): Record<string, unknown> {
+  return { url, expiresAt: timestamp(expiresAt.getTime()) }
 }

@@ -7,6 +7,15 @@ export interface Membership {
   role: string
 }
 
+/** A person as others of the organisation see them. */
+export interface Member {
+  personId: string
+  email: string
+  name: string
+  role: string
+  createdAt: Date
+}
+
 export async function insertMembership(
   db: Db,
   membership: { organisationId: string; personId: string; role: string; now: Date },
@@ -31,6 +40,50 @@ export async function listMemberships(db: Db, personId: string): Promise<Members
     .where('membership.person_id', '=', personId)
     .orderBy('organisation.id')
     .execute()
+}
+
+/** The members of an organisation in the order in which they joined. */
+export async function listMembers(db: Db, organisationId: string): Promise<Member[]> {
+  return await members(db, organisationId)
+    .orderBy('membership.created_at')
+    .orderBy('person.id')
+    .execute()
+}
+
+export async function findMember(
+  db: Db,
+  organisationId: string,
+  personId: string,
+): Promise<Member | undefined> {
+  return await members(db, organisationId).where('person.id', '=', personId).executeTakeFirst()
+}
+
+export async function findMemberByEmail(
+  db: Db,
+  organisationId: string,
+  email: string,
+): Promise<Member | undefined> {
+  return await members(db, organisationId).where('person.email', '=', email).executeTakeFirst()
+}
+
+/** The seats of an organisation that members have taken. */
+export async function countMembers(db: Db, organisationId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('membership')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organisation_id', '=', organisationId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+export async function countOwners(db: Db, organisationId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('membership')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organisation_id', '=', organisationId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  return count
 }
 
 export async function setRole(
@@ -66,4 +119,18 @@ export async function hasOwner(db: Db): Promise<boolean> {
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
+}
+
+function members(db: Db, organisationId: string) {
+  return db
+    .selectFrom('membership')
+    .innerJoin('person', 'person.id', 'membership.person_id')
+    .select([
+      'person.id as personId',
+      'person.email',
+      'person.name',
+      'membership.role',
+      'membership.created_at as createdAt',
+    ])
+    .where('membership.organisation_id', '=', organisationId)
 }

@@ -15,6 +15,10 @@ export interface ApiKey {
   permissions: Permissions | null
   expiresAt: Date | null
   revokedAt: Date | null
+  /** The person who made it; null for the command line, and for somebody who is gone. */
+  createdBy: string | null
+  /** The minute of its last request. */
+  lastUsedAt: Date | null
   createdAt: Date
   updatedAt: Date
 }
@@ -84,7 +88,10 @@ export async function useApiKey(
   }
 }
 
-export async function insertApiKey(db: Db, key: ApiKey & { secretHash: Buffer }): Promise<void> {
+export async function insertApiKey(
+  db: Db,
+  key: Omit<ApiKey, 'lastUsedAt'> & { secretHash: Buffer },
+): Promise<void> {
   await db
     .insertInto('api_key')
     .values({
@@ -96,6 +103,7 @@ export async function insertApiKey(db: Db, key: ApiKey & { secretHash: Buffer })
       secret_hint: key.secretHint,
       permissions: key.permissions === null ? null : JSON.stringify(key.permissions),
       expires_at: key.expiresAt,
+      created_by: key.createdBy,
       created_at: key.createdAt,
       updated_at: key.updatedAt,
     })
@@ -151,6 +159,8 @@ function toApiKey(row: Selectable<Tables['api_key']>): ApiKey {
     permissions: permissionsOf(row.permissions),
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    createdBy: row.created_by,
+    lastUsedAt: row.window_started_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }

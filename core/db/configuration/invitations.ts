@@ -11,6 +11,7 @@ export interface Invitation {
   role: string
   expiresAt: Date
   revokedAt: Date | null
+  acceptedAt: Date | null
   createdAt: Date
 }
 
@@ -54,6 +55,7 @@ export async function openInvitations(
     .selectAll()
     .where('organisation_id', '=', organisationId)
     .where('revoked_at', 'is', null)
+    .where('accepted_at', 'is', null)
     .where('expires_at', '>', now)
     .orderBy('id')
     .execute()
@@ -65,12 +67,34 @@ export async function findInvitation(db: Db, id: string): Promise<Invitation | u
   return row && toInvitation(row)
 }
 
+/** Reads the invitation of a token if it can still be accepted. */
+export async function findOpenInvitation(
+  db: Db,
+  tokenHash: Buffer,
+  now: Date,
+): Promise<Invitation | undefined> {
+  const row = await db
+    .selectFrom('invitation')
+    .selectAll()
+    .where('token_hash', '=', tokenHash)
+    .where('revoked_at', 'is', null)
+    .where('accepted_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return row && toInvitation(row)
+}
+
+export async function noteAccepted(db: Db, id: string, now: Date): Promise<void> {
+  await db.updateTable('invitation').set({ accepted_at: now }).where('id', '=', id).execute()
+}
+
 export async function revokeInvitation(db: Db, id: string, now: Date): Promise<void> {
   await db
     .updateTable('invitation')
     .set({ revoked_at: now })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
+    .where('accepted_at', 'is', null)
     .execute()
 }
 
@@ -82,6 +106,7 @@ function toInvitation(row: Selectable<Tables['invitation']>): Invitation {
     role: row.role,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    acceptedAt: row.accepted_at,
     createdAt: row.created_at,
   }
 }

@@ -1,11 +1,13 @@
-import { newId } from '../../ids.ts'
+import { sql } from 'kysely'
+
+import { decodeId, encodeId, newId, type Prefix } from '../../ids.ts'
 import type { Db } from '../connection/db.ts'
 
 /** Who changed what, and how; secrets never get here. (decisions: Resources, "an audit row") */
 export interface AuditEntry {
   organisationId: string
   projectId: string | null
-  /** `key:key_…`, or `admin` for the command line. */
+  /** `user:usr_…`, `key:key_…`, or `admin` for the command line. */
   actor: string
   /** `<kind>.<verb>`. */
   action: string
@@ -30,4 +32,63 @@ export async function writeAudit(db: Db, entry: AuditEntry, nowMs: number): Prom
       at: new Date(nowMs),
     })
     .execute()
+}
+
+/** A change that was made, with the name of whoever made it where they are still known. */
+export interface AuditRow extends AuditEntry {
+  id: string
+  at: Date
+  actorName: string | null
+}
+
+/** The changes of an organisation, newest first, behind one of them. */
+export async function listAudit(
+  db: Db,
+  organisationId: string,
+  { limit, before }: { limit: number; before: string | undefined },
+): Promise<AuditRow[]> {
+  let query = db
+    .selectFrom('audit')
+    .selectAll()
+    .where('organisation_id', '=', organisationId)
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (before !== undefined) query = query.where('id', '<', before)
+  const rows = await query.execute()
+  const names = await namesOf(db, organisationId, [...new Set(rows.map(({ actor }) => actor))])
+  return rows.map((row) => ({
+    id: row.id,
+    organisationId: row.organisation_id,
+    projectId: row.project_id,
+    actor: row.actor,
+    actorName: names.get(row.actor) ?? null,
+    action: row.action,
+    subjectKind: row.subject_kind,
+    subjectId: row.subject_id,
+    changes: row.changes,
+    at: row.at,
+  }))
+}
+
+/** People by their names, keys of the organisation by theirs. */
+async function namesOf(
+  db: Db,
+  organisationId: string,
+  actors: readonly string[],
+): Promise<Map<string, string>> {
+  const idsOf = (kind: string, prefix: Prefix): string[] =>
+    actors.flatMap((actor) => decodeId(prefix, actor.replace(`${kind}:`, '')) ?? [])
+  const { rows } = await sql<{ kind: 'usr' | 'key'; id: string; name: string }>`
+    select 'usr' as kind, id, name from person where id = any(${idsOf('user', 'usr')}::uuid[])
+    union all
+    select 'key', id, name from api_key
+    where organisation_id = ${organisationId} and id = any(${idsOf('key', 'key')}::uuid[])`.execute(
+    db,
+  )
+  return new Map(
+    rows.map(({ kind, id, name }) => [
+      `${kind === 'usr' ? 'user' : 'key'}:${encodeId(kind, id)}`,
+      name,
+    ]),
+  )
 }

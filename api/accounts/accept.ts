@@ -1,0 +1,99 @@
+import { insertMembership } from '../../core/db/accounts/memberships.ts'
+import { countMembers, findMember } from '../../core/db/accounts/memberships.ts'
+import { findPersonByEmail, type Person } from '../../core/db/accounts/people.ts'
+import {
+  findOpenInvitation,
+  noteAccepted,
+  type Invitation,
+} from '../../core/db/configuration/invitations.ts'
+import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { refuse, refuseField } from '../../core/errors.ts'
+import { encodeId } from '../../core/ids.ts'
+import { hashSecret } from '../../core/keys/secret-text.ts'
+import { entitlementsOf } from '../../core/plans/plans.ts'
+import type { Deps } from '../deps.ts'
+import { refuseLink } from './links.ts'
+import { auditMember } from './members.ts'
+import { addPerson, newPerson, NewPassword } from './people.ts'
+import { provePassword } from './prove-password.ts'
+
+/** Whoever accepts, by their own account or by that of their session. */
+export interface Acceptance {
+  token: string
+  email: string
+  name: string | undefined
+  password: string
+}
+
+/** Somebody who is to be a member, and the account that has to be made for it, if any. */
+interface Joiner {
+  personId: string
+  email: string
+  name: string
+  made: Person | undefined
+}
+
+/** The account of whoever holds an invitation: the one that they have, by its password, or a new one. */
+export async function joinerOf(deps: Deps, acceptance: Acceptance): Promise<Joiner> {
+  const { token, email, name, password } = acceptance
+  const invitation = await findOpenInvitation(
+    deps.db,
+    hashSecret(token),
+    new Date(deps.clock.now()),
+  )
+  if (invitation === undefined) refuseLink()
+  refuseOther(invitation, email)
+  if ((await findPersonByEmail(deps.db, email)) !== undefined) {
+    return { ...(await provePassword(deps, email, password)), made: undefined }
+  }
+  if (name === undefined) refuseField('body.name', 'Expected the name of a new account')
+  const { error } = NewPassword.safeParse(password)
+  if (error !== undefined) refuseField('body.password', error.issues[0]?.message ?? 'Is too short')
+  const made = await newPerson({ email, name, password }, deps.clock.now())
+  return { personId: made.id, email, name, made }
+}
+
+/** Makes somebody a member as an invitation says, which is used up. To be called in a transaction. */
+export async function acceptInvitation(
+  tx: Db,
+  { clock, plans }: Deps,
+  token: string,
+  joiner: Joiner,
+): Promise<void> {
+  const now = new Date(clock.now())
+  const known = (await findOpenInvitation(tx, hashSecret(token), now)) ?? refuseLink()
+  const { organisationId } = known
+  const organisation = (await lockOrganisation(tx, organisationId)) ?? refuseLink()
+  // Others may have used it until the lock was ours.
+  const invitation = (await findOpenInvitation(tx, hashSecret(token), now)) ?? refuseLink()
+  refuseOther(invitation, joiner.email)
+  const { seats } = entitlementsOf(plans, organisation.plan, organisation.overrides)
+  if (seats !== null && (await countMembers(tx, organisationId)) >= seats) {
+    const message = `Cannot join: the plan has ${seats} seats and all are taken`
+    refuse('INVITATION_LIMIT_REACHED', message)
+  }
+  const { personId, email, made } = joiner
+  if (made !== undefined) await addPerson(tx, made)
+  if ((await findMember(tx, organisationId, personId)) !== undefined) {
+    refuse('CONFLICT', `"${email}" is a member already`)
+  }
+  const { role } = invitation
+  await insertMembership(tx, { organisationId, personId, role, now })
+  await noteAccepted(tx, invitation.id, now)
+  await auditMember(
+    tx,
+    { organisationId, personId },
+    {
+      actor: `user:${encodeId('usr', personId)}`,
+      action: 'member.join',
+      changes: { email, role },
+      now: now.getTime(),
+    },
+  )
+}
+
+function refuseOther(invitation: Invitation, email: string): void {
+  if (invitation.email === email) return
+  refuse('FORBIDDEN', 'This invitation is for another address')
+}

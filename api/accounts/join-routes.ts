@@ -1,0 +1,131 @@
+import { z } from 'zod'
+
+import { hashPassword } from '../../core/accounts/password.ts'
+import { takeLink } from '../../core/db/accounts/links.ts'
+import { hasOwner, listMemberships } from '../../core/db/accounts/memberships.ts'
+import { findPerson, setPassword } from '../../core/db/accounts/people.ts'
+import { deleteSessions } from '../../core/db/accounts/sessions.ts'
+import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
+import { refuse } from '../../core/errors.ts'
+import { encodeId } from '../../core/ids.ts'
+import { hashSecret } from '../../core/keys/secret-text.ts'
+import { Name } from '../http/fields.ts'
+import { beginSession } from '../sessions/session.ts'
+import { acceptInvitation, joinerOf } from './accept.ts'
+import { accountRoute } from './account-route.ts'
+import { Email } from './invitations.ts'
+import { refuseLink } from './links.ts'
+import { auditMember } from './members.ts'
+import { GivenPassword, newPerson, NewPassword, viewSession } from './people.ts'
+import { setUp } from './setup.ts'
+import { signUp } from './sign-up.ts'
+
+const nothing = { params: {}, query: z.strictObject({}) } as const
+
+const Token = z.string().min(1).max(100)
+
+/** How a person comes to have an account, or gets back into it. */
+export const JOIN_ROUTES = [
+  accountRoute({
+    ...nothing,
+    method: 'GET',
+    path: '/options',
+    who: 'anybody',
+    body: null,
+    async handle({ deps }) {
+      const isSetUp = await hasOwner(deps.db)
+      return { status: 200, body: { isSetUp, signUp: deps.accounts.signUp } }
+    },
+  }),
+  accountRoute({
+    ...nothing,
+    method: 'POST',
+    path: '/setup',
+    who: 'anybody',
+    body: z.strictObject({ token: Token, email: Email, name: Name, password: NewPassword }),
+    async handle({ deps, request, body: { token, ...wish } }) {
+      const person = await newPerson(wish, deps.clock.now())
+      const tenancy = { ...deps, actor: 'setup' }
+      const plan = deps.accounts.defaultPlan
+      const cookie = await deps.db.transaction().execute(async (tx) => {
+        await setUp(tx, tenancy, { token, person, plan })
+        return await beginSession(tx, deps, request, person.id)
+      })
+      await ensurePartitions(deps.db, deps.clock.now())
+      const session = await viewSession(deps.db, { personId: person.id, ...wish })
+      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+    },
+  }),
+  accountRoute({
+    ...nothing,
+    method: 'POST',
+    path: '/sign-up',
+    who: 'anybody',
+    body: z.strictObject({
+      email: Email,
+      name: Name,
+      password: NewPassword,
+      organisationName: Name,
+    }),
+    async handle({ deps, request, body: { organisationName, ...wish } }) {
+      if (deps.accounts.signUp !== 'open') {
+        refuse('FORBIDDEN', 'Cannot sign up here: somebody has to invite you')
+      }
+      const person = await newPerson(wish, deps.clock.now())
+      const cookie = await deps.db.transaction().execute(async (tx) => {
+        await signUp(tx, deps, { person, organisationName })
+        return await beginSession(tx, deps, request, person.id)
+      })
+      await ensurePartitions(deps.db, deps.clock.now())
+      const session = await viewSession(deps.db, { personId: person.id, ...wish })
+      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+    },
+  }),
+  accountRoute({
+    ...nothing,
+    method: 'POST',
+    path: '/invitations/accept',
+    who: 'anybody',
+    body: z.strictObject({
+      token: Token,
+      email: Email,
+      name: Name.optional(),
+      password: GivenPassword,
+    }),
+    async handle({ deps, request, body }) {
+      const joiner = await joinerOf(deps, { ...body, name: body.name })
+      const cookie = await deps.db.transaction().execute(async (tx) => {
+        await acceptInvitation(tx, deps, body.token, joiner)
+        return await beginSession(tx, deps, request, joiner.personId)
+      })
+      const session = await viewSession(deps.db, joiner)
+      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+    },
+  }),
+  accountRoute({
+    ...nothing,
+    method: 'POST',
+    path: '/reset',
+    who: 'anybody',
+    body: z.strictObject({ token: Token, password: NewPassword }),
+    async handle({ deps, body: { token, password } }) {
+      const hash = await hashPassword(password)
+      const now = new Date(deps.clock.now())
+      await deps.db.transaction().execute(async (tx) => {
+        const { personId } = (await takeLink(tx, 'reset', hashSecret(token), now)) ?? refuseLink()
+        const person = personId === null ? undefined : await findPerson(tx, personId)
+        if (person === undefined) refuseLink()
+        await setPassword(tx, person.id, hash, now)
+        await deleteSessions(tx, person.id)
+        const actor = `user:${encodeId('usr', person.id)}`
+        for (const { organisationId } of await listMemberships(tx, person.id)) {
+          const place = { organisationId, personId: person.id }
+          const changes = { email: person.email }
+          const entry = { actor, action: 'user.reset-password', changes, now: now.getTime() }
+          await auditMember(tx, place, entry)
+        }
+      })
+      return { status: 204 }
+    },
+  }),
+]

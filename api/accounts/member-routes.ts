@@ -1,0 +1,104 @@
+import { z } from 'zod'
+
+import { isAtLeast } from '../../core/accounts/role.ts'
+import { timestamp } from '../../core/clock.ts'
+import { listMembers, type Member } from '../../core/db/accounts/memberships.ts'
+import { listInvitations } from '../../core/db/configuration/invitations.ts'
+import { refuse } from '../../core/errors.ts'
+import { encodeId } from '../../core/ids.ts'
+import { accountRoute } from './account-route.ts'
+import { viewInvitation } from './invitation-shape.ts'
+import { Email, endInvitation, invite, Role } from './invitations.ts'
+import { linkUrl } from './links.ts'
+import { changeRole, removeMember } from './members.ts'
+
+const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as const
+const ofMember = { params: { org: 'org', user: 'usr' }, query: z.strictObject({}) } as const
+const ofInvitation = { params: { org: 'org', id: 'inv' }, query: z.strictObject({}) } as const
+
+/** Who belongs to an organisation, and who is asked to. */
+export const MEMBER_ROUTES = [
+  accountRoute({
+    ...inOrganisation,
+    method: 'GET',
+    path: '/organisations/:org/members',
+    who: 'member',
+    body: null,
+    async handle({ deps, organisationId }) {
+      const members = await listMembers(deps.db, organisationId)
+      return { status: 200, body: { data: members.map(viewMember) } }
+    },
+  }),
+  accountRoute({
+    ...ofMember,
+    method: 'PATCH',
+    path: '/organisations/:org/members/:user',
+    who: 'admin',
+    isFresh: true,
+    body: z.strictObject({ role: Role }),
+    async handle({ deps, session, actor, organisationId, role, params, body }) {
+      const by = { personId: session.personId, role }
+      const change = { organisationId, personId: params.user, by }
+      const member = await changeRole({ ...deps, actor }, change, body.role)
+      return { status: 200, body: viewMember(member) }
+    },
+  }),
+  accountRoute({
+    ...ofMember,
+    method: 'DELETE',
+    path: '/organisations/:org/members/:user',
+    who: 'member',
+    isFresh: true,
+    body: null,
+    async handle({ deps, session, actor, organisationId, role, params }) {
+      const by = { personId: session.personId, role }
+      if (params.user !== by.personId && !isAtLeast(role, 'admin')) {
+        refuse('FORBIDDEN', 'Cannot remove others as a member: it needs an owner or an admin')
+      }
+      await removeMember({ ...deps, actor }, { organisationId, personId: params.user, by })
+      return { status: 204 }
+    },
+  }),
+  accountRoute({
+    ...inOrganisation,
+    method: 'GET',
+    path: '/organisations/:org/invitations',
+    who: 'admin',
+    body: null,
+    async handle({ deps, organisationId }) {
+      const invitations = await listInvitations(deps.db, organisationId)
+      return { status: 200, body: { data: invitations.map(viewInvitation) } }
+    },
+  }),
+  accountRoute({
+    ...inOrganisation,
+    method: 'POST',
+    path: '/organisations/:org/invitations',
+    who: 'admin',
+    body: z.strictObject({ email: Email, role: Role.default('member') }),
+    async handle({ deps, actor, origin, organisationId, role, body }) {
+      if (!isAtLeast(role, body.role)) {
+        refuse('FORBIDDEN', `Cannot invite an ${body.role} as an ${role}: it needs an owner`)
+      }
+      const made = await invite({ ...deps, actor }, { organisationId, ...body })
+      const url = linkUrl(origin, 'invite', made.token)
+      return { status: 201, body: { ...viewInvitation(made.invitation), url } }
+    },
+  }),
+  accountRoute({
+    ...ofInvitation,
+    method: 'DELETE',
+    path: '/organisations/:org/invitations/:id',
+    who: 'admin',
+    body: null,
+    async handle({ deps, actor, organisationId, params }) {
+      await endInvitation({ ...deps, actor }, params.id, organisationId)
+      return { status: 204 }
+    },
+  }),
+]
+
+function viewMember({ personId, email, name, role, createdAt }: Member): Record<string, unknown> {
+  const id = encodeId('usr', personId)
+  return { id, email, name, role, createdAt: timestamp(createdAt.getTime()) }
+}

@@ -1,0 +1,25 @@
+import { insertMembership } from '../../core/db/accounts/memberships.ts'
+import type { Person } from '../../core/db/accounts/people.ts'
+import type { Db } from '../../core/db/connection/db.ts'
+import { encodeId } from '../../core/ids.ts'
+import type { Deps } from '../deps.ts'
+import { auditMember } from './members.ts'
+import { addOrganisation } from './organisations.ts'
+import { addPerson } from './people.ts'
+
+/** An account with an organisation of its own. To be called in the transaction that begins the person's session. */
+export async function signUp(
+  tx: Db,
+  deps: Deps,
+  { person, organisationName }: { person: Person; organisationName: string },
+): Promise<void> {
+  await addPerson(tx, person)
+  const actor = `user:${encodeId('usr', person.id)}`
+  const wish = { name: organisationName, plan: deps.accounts.defaultPlan }
+  const { organisation } = await addOrganisation(tx, { ...deps, actor }, wish)
+  const place = { organisationId: organisation.id, personId: person.id }
+  await insertMembership(tx, { ...place, role: 'owner', now: person.createdAt })
+  const changes = { email: person.email, role: 'owner' }
+  const now = person.createdAt.getTime()
+  await auditMember(tx, place, { actor, action: 'member.join', changes, now })
+}

@@ -1,0 +1,79 @@
+import { Refusal } from './refusal.ts'
+
+export type Role = 'owner' | 'admin' | 'member'
+
+export interface Organisation {
+  id: string
+  name: string
+  role: Role
+}
+
+export interface Session {
+  user: { id: string; email: string; name: string }
+  organisations: Organisation[]
+}
+
+export type Level = 'read' | 'write'
+export type Permissions = Readonly<Record<string, Level>>
+
+export interface Member {
+  id: string
+  email: string
+  name: string
+  role: Role
+  createdAt?: string
+  lastSeenAt?: string | null
+}
+
+export interface Invitation {
+  id: string
+  email: string
+  role: Role
+  expiresAt: string
+}
+
+export interface Key {
+  id: string
+  name: string
+  permissions: Permissions | null
+  projectId: string | null
+  expiresAt: string | null
+  lastUsedAt?: string | null
+  createdAt: string
+}
+
+export interface AuditEntry {
+  id: string
+  at: string
+  actor: string
+  action: string
+  subject?: string | null
+  remoteIp?: string | null
+  before?: unknown
+  after?: unknown
+}
+
+/** Calls `/auth` as the same origin does. Throws a `Refusal` for everything but a success. */
+export async function callAuth<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(`/auth${path}`, {
+    method,
+    ...(method === 'GET'
+      ? {}
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
+  }).catch((cause: unknown) => {
+    throw Refusal.offline(cause)
+  })
+  const text = await response.text()
+  const answer: unknown = text === '' ? undefined : parsed(text)
+  if (!response.ok) throw Refusal.of(response, answer)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- docs/accounts.md states the answers of /auth
+  return answer as T
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

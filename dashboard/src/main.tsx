@@ -1,0 +1,25 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+
+import { PasswordQuestion } from './parts/password/password-question.tsx'
+import { Toasts } from './parts/toast.tsx'
+import { router } from './router.tsx'
+import { watchSequences } from './shell/keys.ts'
+import { queryClient } from './shell/query-client.ts'
+import { applyTheme } from './shell/theme.ts'
+
+applyTheme()
+watchSequences()
+const root = document.getElementById('root')
+if (root === null) throw new Error('The page has no place for the dashboard')
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+      <PasswordQuestion />
+      <Toasts />
+    </QueryClientProvider>
+  </StrictMode>,
+)

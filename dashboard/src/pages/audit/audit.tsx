@@ -1,0 +1,79 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+
+import { callAuth, type AuditEntry } from '../../api/auth.ts'
+import { More } from '../../parts/lists/more.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { Time } from '../../parts/words/time.tsx'
+import { useOrganisationPath } from '../members/queries.ts'
+
+interface Page {
+  data: AuditEntry[]
+  nextCursor: string | null
+}
+
+/** Who did what, newest first. */
+export function Audit() {
+  const path = useOrganisationPath()
+  const audit = useInfiniteQuery({
+    queryKey: [path, 'audit'],
+    queryFn: ({ pageParam }) =>
+      callAuth<Page>(
+        'GET',
+        `${path}/audit?limit=100${pageParam === null ? '' : `&cursor=${encodeURIComponent(pageParam)}`}`,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  })
+  return (
+    <>
+      <header>
+        <h1>Audit</h1>
+      </header>
+      <Loaded query={audit} noun="The audit">
+        {({ pages }) => {
+          const entries = pages.flatMap(({ data }) => data)
+          if (entries.length === 0) return <Empty title="Nothing was changed yet" />
+          return (
+            <table className="table cards">
+              <thead>
+                <tr>
+                  <th>When</th>
+                  <th>Who</th>
+                  <th>Did</th>
+                  <th>To</th>
+                  <th>From</th>
+                </tr>
+              </thead>
+              <tbody>
+                {entries.map((entry) => (
+                  <Entry key={entry.id} entry={entry} />
+                ))}
+              </tbody>
+            </table>
+          )
+        }}
+      </Loaded>
+      <More query={audit} />
+    </>
+  )
+}
+
+function Entry({ entry }: { entry: AuditEntry }) {
+  return (
+    <tr>
+      <td>
+        <Time at={entry.at} />
+      </td>
+      <td data-label="Who" className="mono">
+        {entry.actor}
+      </td>
+      <td data-label="Did">{entry.action}</td>
+      <td data-label="To" className="mono">
+        {entry.subject ?? ''}
+      </td>
+      <td data-label="From" className="mono">
+        {entry.remoteIp ?? ''}
+      </td>
+    </tr>
+  )
+}

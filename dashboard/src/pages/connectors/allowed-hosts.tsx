@@ -1,0 +1,43 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { read, type Schemas } from '../../api/client.ts'
+import { AreaField } from '../../parts/forms/fields.tsx'
+import { Form, useAction } from '../../parts/forms/form.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { linesOf } from '../../parts/verifier/needs.ts'
+import { useProject } from '../../shell/project.tsx'
+
+export function AllowedHosts({ connector }: { connector: Schemas['Connector'] }) {
+  const { api, projectId } = useProject()
+  const client = useQueryClient()
+  const [hosts, setHosts] = useState(connector.allowedHosts.join('\n'))
+  const action = useAction(
+    () =>
+      read(
+        api.PATCH('/connectors/{id}', {
+          params: { path: { id: connector.id } },
+          body: { data: { allowedHosts: linesOf(hosts) } },
+        }),
+      ),
+    () => {
+      toast('Saved: connected agents have heard of it')
+      void client.invalidateQueries({ queryKey: [projectId] })
+    },
+  )
+  return (
+    <section className="section">
+      <h2>Allowed hosts</h2>
+      <Form action={action} submit="Save the hosts">
+        <AreaField
+          label="Hosts, each on a line"
+          hint="They narrow the rules of the agents, and never widen them. Empty narrows nothing."
+          rows={3}
+          value={hosts}
+          onChange={setHosts}
+          fault={action.fault('allowedHosts')}
+        />
+      </Form>
+    </section>
+  )
+}

@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query'
+
+import { read } from '../../api/client.ts'
+import { useProject } from '../../shell/project.tsx'
+
+/** Replicas come and go while one looks; the API knows of it within two seconds. */
+const AGAIN_MS = 2000
+
+export function useConnectors() {
+  const { api, projectId } = useProject()
+  return useQuery({
+    queryKey: [projectId, 'connectors'],
+    queryFn: () =>
+      read(
+        api.GET('/connectors', {
+          params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } },
+        }),
+      ),
+    refetchInterval: AGAIN_MS,
+  })
+}
+
+export function useConnector(id: string) {
+  const { api, projectId } = useProject()
+  return useQuery({
+    queryKey: [projectId, 'connector', id],
+    queryFn: () => read(api.GET('/connectors/{id}', { params: { path: { id } } })),
+    refetchInterval: AGAIN_MS,
+  })
+}
+
+export function useReplicas(id: string) {
+  const { api, projectId } = useProject()
+  return useQuery({
+    queryKey: [projectId, 'replicas', id],
+    queryFn: () =>
+      read(
+        api.GET('/connectors/{id}/replicas', { params: { path: { id }, query: { limit: 100 } } }),
+      ),
+    refetchInterval: AGAIN_MS,
+  })
+}

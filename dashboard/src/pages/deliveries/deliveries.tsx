@@ -1,0 +1,113 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+
+import type { Schemas } from '../../api/client.ts'
+import { BulkButton } from '../../parts/bulk/bulk-button.tsx'
+import { SelectionBar } from '../../parts/bulk/selection-bar.tsx'
+import { useSelection } from '../../parts/bulk/use-selection.ts'
+import { More } from '../../parts/lists/more.tsx'
+import { Rows } from '../../parts/lists/rows.tsx'
+import { useNames } from '../../parts/names/names.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import type { DeliverySearch } from '../../routes/searches.ts'
+import { useProject } from '../../shell/project.tsx'
+import { DeliveryFilters } from './delivery-filters.tsx'
+import { DeliveryRow } from './delivery-row.tsx'
+import { operationFilter, useDeliveries } from './queries.ts'
+import { useRetry } from './use-retry.tsx'
+
+export function Deliveries() {
+  const search = useSearch({ from: '/inside/p/$projectId/deliveries' })
+  const deliveries = useDeliveries(search)
+  const filter = operationFilter(search)
+  return (
+    <>
+      <header>
+        <h1>Deliveries</h1>
+        <div className="buttons">
+          <BulkButton kind="retry" filter={filter} />
+          <BulkButton kind="cancel" filter={filter} />
+        </div>
+      </header>
+      <DeliveryFilters search={search} />
+      <Loaded query={deliveries} noun="The list">
+        {({ pages }) => (
+          <DeliveryList
+            rows={pages.flatMap(({ data }) => data)}
+            isDim={deliveries.isPlaceholderData}
+            search={search}
+          />
+        )}
+      </Loaded>
+      <More query={deliveries} />
+    </>
+  )
+}
+
+function DeliveryList({
+  rows,
+  isDim,
+  search,
+}: {
+  rows: readonly Schemas['Delivery'][]
+  isDim: boolean
+  search: DeliverySearch
+}) {
+  const { projectId } = useProject()
+  const { nameOf } = useNames()
+  const navigate = useNavigate()
+  const [retry, dialog] = useRetry()
+  const selection = useSelection(rows)
+  if (rows.length === 0) return <NoDeliveries search={search} />
+  return (
+    <>
+      <SelectionBar selection={selection} kind="retry" />
+      <Rows
+        className="deliveries"
+        label="Deliveries"
+        rows={rows}
+        isDim={isDim}
+        address={({ id }) => `/p/${projectId}/deliveries/${id}`}
+        open={({ id }) =>
+          void navigate({
+            to: '/p/$projectId/deliveries/$deliveryId',
+            params: { projectId, deliveryId: id },
+          })
+        }
+        select={({ id }) => selection.toggle(id)}
+        act={{ r: ({ id }) => retry(id) }}
+        row={(delivery) => (
+          <DeliveryRow
+            delivery={delivery}
+            nameOf={nameOf}
+            isSelected={selection.has(delivery.id)}
+            select={() => selection.toggle(delivery.id)}
+          />
+        )}
+      />
+      {dialog}
+    </>
+  )
+}
+
+function NoDeliveries({ search }: { search: DeliverySearch }) {
+  const { projectId } = useProject()
+  const filters = Object.keys(search)
+  if (filters.length === 0) {
+    return (
+      <Empty title="Nothing was delivered yet">
+        <p>A connection sends the events of a source to a destination.</p>
+        <Link to="/p/$projectId/start" params={{ projectId }} className="button main">
+          Deliver the first webhook
+        </Link>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No deliveries match">
+      <p>The filters are: {filters.join(', ')}.</p>
+      <Link to="/p/$projectId/deliveries" params={{ projectId }} className="button">
+        Show all deliveries
+      </Link>
+    </Empty>
+  )
+}

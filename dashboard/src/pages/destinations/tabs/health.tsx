@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+
+import { read, type Schemas } from '../../../api/client.ts'
+import { HealthStrip } from '../../../parts/charts/health-strip.tsx'
+import { useNames } from '../../../parts/names/names.ts'
+import { counted } from '../../../parts/words/numbers.ts'
+import { useProject } from '../../../shell/project.tsx'
+import { attemptTimes, paceOf, spanOfSeconds } from '../words.ts'
+import { TestDelivery } from './test-delivery.tsx'
+
+const DAYS = 7
+const DAY_MS = 86_400_000
+
+type Destination = Schemas['Destination']
+
+export function Health({ destination }: { destination: Destination }) {
+  const { projectId } = useProject()
+  const { connections, nameOf } = useNames()
+  const own = connections.filter(({ destinationId }) => destinationId === destination.id)
+  return (
+    <>
+      <section className="form">
+        <h2>The last 7 days</h2>
+        <Strip destination={destination} />
+        <div className="buttons">
+          <Link
+            className="button"
+            to="/p/$projectId/deliveries"
+            params={{ projectId }}
+            search={{ destination: destination.id }}
+          >
+            Its deliveries
+          </Link>
+          <Link
+            className="button"
+            to="/p/$projectId/deliveries"
+            params={{ projectId }}
+            search={{ destination: destination.id, status: 'failed' }}
+          >
+            The failed ones
+          </Link>
+        </div>
+      </section>
+      <section className="section">
+        <h2>How it delivers</h2>
+        <dl className="facts">
+          <dt>Pace</dt>
+          <dd>{paceOf(destination)}</dd>
+          <dt>Attempts</dt>
+          <dd>
+            {counted(destination.retryPolicy.maxAttempts, 'attempt')}, at{' '}
+            {attemptTimes(destination.retryPolicy).map(spanOfSeconds).join(', ')}
+          </dd>
+          <dt>Waits for an answer</dt>
+          <dd>{destination.timeoutMs / 1000} s</dd>
+          <dt>Connections</dt>
+          <dd>
+            {own.length === 0 ? (
+              <>
+                none.{' '}
+                <Link
+                  to="/p/$projectId/connections/new"
+                  params={{ projectId }}
+                  search={{ destination: destination.id }}
+                >
+                  Create one
+                </Link>
+              </>
+            ) : (
+              own.map(({ id, name, sourceId }) => (
+                <div key={id}>
+                  <Link
+                    to="/p/$projectId/connections/$connectionId"
+                    params={{ projectId, connectionId: id }}
+                  >
+                    {name}
+                  </Link>{' '}
+                  <span className="muted">from {nameOf(sourceId)}</span>
+                </div>
+              ))
+            )}
+          </dd>
+          {destination.connectorId !== null && (
+            <>
+              <dt>Connector</dt>
+              <dd>
+                <Link
+                  to="/p/$projectId/connectors/$connectorId"
+                  params={{ projectId, connectorId: destination.connectorId }}
+                >
+                  Show it
+                </Link>
+              </dd>
+            </>
+          )}
+        </dl>
+      </section>
+      <TestDelivery destination={destination} />
+    </>
+  )
+}
+
+function Strip({ destination }: { destination: Destination }) {
+  const { api, projectId } = useProject()
+  const { data } = useQuery({
+    queryKey: [projectId, 'health', destination.id],
+    queryFn: () =>
+      read(
+        api.GET('/stats/dashboard', {
+          params: {
+            query: {
+              destinationId: destination.id,
+              granularity: 'hour',
+              from: new Date(Date.now() - DAYS * DAY_MS).toISOString(),
+            },
+          },
+        }),
+      ),
+    refetchInterval: 30_000,
+  })
+  return <HealthStrip buckets={data?.data ?? []} />
+}

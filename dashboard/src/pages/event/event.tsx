@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+
+import { read, type Schemas } from '../../api/client.ts'
+import { useNames } from '../../parts/names/names.ts'
+import { Loaded } from '../../parts/states.tsx'
+import { CopyButton } from '../../parts/words/copy.tsx'
+import { StatusMark } from '../../parts/words/status.tsx'
+import { Time, useNow } from '../../parts/words/time.tsx'
+import { useKeys } from '../../shell/keys.ts'
+import { useProject } from '../../shell/project.tsx'
+import { isSettled } from '../../timeline/lanes.ts'
+import { useReplay } from '../events/use-replay.tsx'
+import { curlOf } from './curl.ts'
+import { EventBody } from './event-body.tsx'
+import { Neighbours } from './neighbours.tsx'
+import { Stages } from './stages.tsx'
+import { TimelinePart } from './timeline-part.tsx'
+import { VerdictNotice } from './verdict.tsx'
+
+const AGAIN_MS = 2000
+
+export function EventPage() {
+  const { eventId } = useParams({ from: '/inside/p/$projectId/events/$eventId' })
+  const { api, projectId } = useProject()
+  const params = { path: { id: eventId } }
+  const event = useQuery({
+    queryKey: [projectId, 'event', eventId],
+    queryFn: () => read(api.GET('/events/{id}', { params })),
+    staleTime: Infinity,
+  })
+  const timeline = useQuery({
+    queryKey: [projectId, 'timeline', eventId],
+    queryFn: () => read(api.GET('/events/{id}/timeline', { params })),
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && isSettled(data) ? false : AGAIN_MS,
+  })
+  return (
+    <Loaded query={event} noun="The event">
+      {(found) => (
+        <>
+          <Header event={found} />
+          <Loaded query={timeline} noun="The timeline">
+            {(told) => (
+              <>
+                <VerdictNotice event={found} timeline={told} />
+                <Stages phases={told.phases} />
+                <Ticking>
+                  {(now) => <TimelinePart timeline={told} receivedAt={found.createdAt} now={now} />}
+                </Ticking>
+              </>
+            )}
+          </Loaded>
+          <EventBody event={found} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+/** Only what shows the present is drawn again each second. */
+function Ticking({ children }: { children: (now: number) => React.ReactNode }) {
+  return children(useNow())
+}
+
+function Header({ event }: { event: Schemas['Event'] }) {
+  const { projectId } = useProject()
+  const { nameOf, sources } = useNames()
+  const [replay, dialog] = useReplay()
+  const ingestUrl = sources.find(({ id }) => id === event.sourceId)?.ingestUrl
+  useKeys({
+    r: () => replay(event.id),
+    c: () => void navigator.clipboard.writeText(event.id),
+  })
+  return (
+    <header>
+      <div>
+        <h1>{event.eventType ?? 'Event without a type'}</h1>
+        <p className="tags muted">
+          <StatusMark status={event.status} />
+          <span>
+            from{' '}
+            <Link
+              to="/p/$projectId/sources/$sourceId"
+              params={{ projectId, sourceId: event.sourceId }}
+            >
+              {nameOf(event.sourceId)}
+            </Link>
+          </span>
+          <Time at={event.createdAt} withAge />
+          <code>{event.id}</code>
+        </p>
+      </div>
+      <div className="buttons">
+        <Neighbours eventId={event.id} />
+        <CopyButton text={event.id} label="Copy id" />
+        {ingestUrl !== undefined && (
+          <CopyButton text={curlOf(event, ingestUrl)} label="Copy as curl" />
+        )}
+        <button type="button" className="button main" onClick={() => replay(event.id)}>
+          Replay…
+        </button>
+      </div>
+      {dialog}
+    </header>
+  )
+}

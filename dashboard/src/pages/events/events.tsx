@@ -1,0 +1,129 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import type { Schemas } from '../../api/client.ts'
+import { BulkButton } from '../../parts/bulk/bulk-button.tsx'
+import { SelectionBar } from '../../parts/bulk/selection-bar.tsx'
+import { useSelection } from '../../parts/bulk/use-selection.ts'
+import { More } from '../../parts/lists/more.tsx'
+import { Rows } from '../../parts/lists/rows.tsx'
+import { useNames } from '../../parts/names/names.ts'
+import { Loaded } from '../../parts/states.tsx'
+import { given } from '../../routes/search-parts.ts'
+import { useKeys } from '../../shell/keys.ts'
+import { useProject } from '../../shell/project.tsx'
+import { EventFilters } from './event-filters.tsx'
+import { EventRow } from './event-row.tsx'
+import { LiveBar, useTail } from './live-bar.tsx'
+import { NoEvents } from './no-events.tsx'
+import { eventQuery, useDeliveriesOf, useEvents } from './queries.ts'
+import { useReplay } from './use-replay.tsx'
+
+export function Events() {
+  const search = useSearch({ from: '/inside/p/$projectId/events' })
+  const { projectId } = useProject()
+  const navigate = useNavigate()
+  const events = useEvents(search)
+  const tail = useTail(search)
+  const isLive = search.live === true
+  const turn = () =>
+    void navigate({
+      to: '/p/$projectId/events',
+      params: { projectId },
+      search: given({
+        ...search,
+        live: isLive ? undefined : (true as const),
+        q: undefined,
+        to: undefined,
+      }),
+    })
+  useKeys({ l: turn })
+  return (
+    <>
+      <header>
+        <h1>Events</h1>
+        <div className="buttons">
+          <BulkButton kind="replay" filter={eventQuery(search)} />
+          <button type="button" className="button" aria-pressed={isLive} onClick={turn}>
+            {isLive ? 'Pause' : 'Follow live'}
+          </button>
+        </div>
+      </header>
+      <EventFilters search={search} />
+      {isLive && <LiveBar tail={tail} />}
+      <Loaded query={events} noun="The list">
+        {({ pages }) => (
+          <EventList
+            pages={
+              isLive ? [tail.rows, ...pages.map(({ data }) => data)] : pages.map(({ data }) => data)
+            }
+            isDim={events.isPlaceholderData}
+            empty={<NoEvents search={search} />}
+          />
+        )}
+      </Loaded>
+      <More query={events} cut={cutAt(events.data?.pages)} />
+    </>
+  )
+}
+
+function EventList({
+  pages,
+  isDim,
+  empty,
+}: {
+  pages: readonly (readonly Schemas['EventSummary'][])[]
+  isDim: boolean
+  empty: ReactNode
+}) {
+  const { projectId } = useProject()
+  const { nameOf } = useNames()
+  const navigate = useNavigate()
+  const [replay, dialog] = useReplay()
+  const rows = unique(pages.flat())
+  const selection = useSelection(rows)
+  const deliveries = useDeliveriesOf(pages.map((page) => page.slice(0, 100)))
+  if (rows.length === 0) return empty
+  return (
+    <>
+      <SelectionBar selection={selection} kind="replay" />
+      <Rows
+        className="events"
+        label="Events"
+        rows={rows}
+        isDim={isDim}
+        address={({ id }) => `/p/${projectId}/events/${id}`}
+        open={({ id }) =>
+          void navigate({
+            to: '/p/$projectId/events/$eventId',
+            params: { projectId, eventId: id },
+          })
+        }
+        select={({ id }) => selection.toggle(id)}
+        act={{ r: ({ id }) => replay(id) }}
+        row={(event) => (
+          <EventRow
+            event={event}
+            projectId={projectId}
+            sourceName={nameOf(event.sourceId)}
+            deliveries={deliveries.get(event.id) ?? []}
+            isSelected={selection.has(event.id)}
+            select={() => selection.toggle(event.id)}
+          />
+        )}
+      />
+      {dialog}
+    </>
+  )
+}
+
+/** A live row may be in a page of the list as well. */
+function unique(rows: readonly Schemas['EventSummary'][]): Schemas['EventSummary'][] {
+  return [...new Map(rows.map((row) => [row.id, row])).values()]
+}
+
+/** How far a search has come that stopped early. */
+function cutAt(pages: readonly Schemas['EventList'][] | undefined): string | undefined {
+  const last = pages?.at(-1)
+  return last?.truncated === true ? last.searchedThrough : undefined
+}

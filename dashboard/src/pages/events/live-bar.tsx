@@ -1,0 +1,91 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+
+import { useLiveTail, type Tail } from '../../live/use-live-tail.ts'
+import { counted, whole } from '../../parts/words/numbers.ts'
+import { timeText } from '../../parts/words/time.tsx'
+import type { EventSearch } from '../../routes/searches.ts'
+import { useProject } from '../../shell/project.tsx'
+
+/** Rows move under the reader only at the top of the page. */
+const NEAR_TOP_PX = 200
+
+const WORDS = {
+  off: 'Off',
+  connecting: 'Connecting…',
+  live: 'Live',
+  waiting: 'The stream ended; coming back…',
+  refused: 'The server refuses a further stream. Close one in another tab, or try again later.',
+} as const
+
+export function useTail(search: EventSearch): Tail & { release: () => void } {
+  const { projectId } = useProject()
+  const isAway = useIsAway()
+  const query = new URLSearchParams()
+  if (search.source !== undefined) query.set('sourceId', search.source)
+  if (search.status !== undefined) query.set('status', search.status)
+  const address =
+    search.live === true ? `/app/api/${projectId}/events/stream?${query.toString()}` : null
+  return useLiveTail(address, isAway)
+}
+
+export function LiveBar({ tail }: { tail: Tail & { release: () => void } }) {
+  const { projectId } = useProject()
+  const client = useQueryClient()
+  const spoken = useSpoken(tail.rows.length + tail.held.length)
+  const load = () => {
+    void client.invalidateQueries({ queryKey: [projectId, 'events'] })
+  }
+  const show = () => {
+    tail.release()
+    scrollTo({ top: 0 })
+  }
+  return (
+    <div className="notice place">
+      <span>
+        {WORDS[tail.state]}
+        {tail.state === 'live' && `: ${counted(tail.rows.length, 'new event')}`}
+      </span>
+      {tail.held.length > 0 && (
+        <button type="button" className="button" onClick={show}>
+          Show {whole(tail.held.length)} new
+        </button>
+      )}
+      {tail.gap !== undefined && (
+        <button type="button" className="button" onClick={load}>
+          Missed {timeText(tail.gap.from)} to {timeText(tail.gap.until)}: load them
+        </button>
+      )}
+      <span className="unseen" role="status">
+        {spoken}
+      </span>
+    </div>
+  )
+}
+
+function useIsAway(): boolean {
+  const [isAway, setAway] = useState(false)
+  useEffect(() => {
+    const look = () => setAway(scrollY > NEAR_TOP_PX)
+    addEventListener('scroll', look, { passive: true })
+    return () => removeEventListener('scroll', look)
+  }, [])
+  return isAway
+}
+
+const SPOKEN_MS = 10_000
+
+/** A screen reader hears one line in ten seconds, however many events arrive. */
+function useSpoken(count: number): string {
+  const [spoken, setSpoken] = useState('')
+  const [told, setTold] = useState(count)
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (count === told) return
+      setSpoken(counted(count - told, 'new event'))
+      setTold(count)
+    }, SPOKEN_MS)
+    return () => clearTimeout(timer)
+  }, [count, told])
+  return spoken
+}

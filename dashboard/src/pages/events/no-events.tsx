@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+
+import { read } from '../../api/client.ts'
+import { Empty } from '../../parts/states.tsx'
+import type { EventSearch } from '../../routes/searches.ts'
+import { useProject } from '../../shell/project.tsx'
+
+/** Nothing yet is another matter than nothing that matches. */
+export function NoEvents({ search }: { search: EventSearch }) {
+  const { api, projectId } = useProject()
+  const { data } = useQuery({
+    queryKey: [projectId, 'has-any'],
+    queryFn: () => read(api.GET('/events/has-any')),
+    refetchInterval: ({ state }) => (state.data?.hasAny === true ? false : 3000),
+  })
+  if (data?.hasAny === false) {
+    return (
+      <Empty title="No event has arrived yet">
+        <p>A source gives you an address. All that is posted to it is stored and shown here.</p>
+        <Link to="/p/$projectId/start" params={{ projectId }} className="button main">
+          Receive the first webhook
+        </Link>
+      </Empty>
+    )
+  }
+  const filters = Object.keys(search).filter((name) => name !== 'live')
+  return (
+    <Empty title="No events match">
+      {filters.length > 0 && <p>The filters are: {filters.join(', ')}.</p>}
+      <Link to="/p/$projectId/events" params={{ projectId }} className="button">
+        Show all events
+      </Link>
+    </Empty>
+  )
+}

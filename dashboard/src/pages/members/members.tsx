@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { callAuth, type Member, type Role } from '../../api/auth.ts'
+import { read } from '../../api/client.ts'
+import { DangerAction } from '../../parts/danger-action.tsx'
+import { useAction } from '../../parts/forms/form.tsx'
+import { ActionFault, Loaded } from '../../parts/states.tsx'
+import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
+import { useSession } from '../../shell/session.ts'
+import { Invitations } from './invitations.tsx'
+import { InviteDialog } from './invite-dialog.tsx'
+import { useMembers, useMembersAgain, useOrganisationPath } from './queries.ts'
+
+export const ROLES = ['owner', 'admin', 'member'] as const
+
+export function Members() {
+  const { mayAll } = useProject()
+  const members = useMembers()
+  const [isInviting, setInviting] = useState(false)
+  return (
+    <>
+      <header>
+        <h1>Members</h1>
+        <Seats taken={members.data?.length} />
+        <div className="buttons">
+          <button
+            type="button"
+            className="button main"
+            aria-disabled={!mayAll}
+            title={mayAll ? undefined : OWNERS_ONLY}
+            onClick={() => mayAll && setInviting(true)}
+          >
+            Invite…
+          </button>
+        </div>
+      </header>
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+      <Loaded query={members} noun="The list">
+        {(data) => (
+          <table className="table cards">
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>Email</th>
+                <th>Role</th>
+                <th>
+                  <span className="unseen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.map((member) => (
+                <MemberRow key={member.id} member={member} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Loaded>
+      <Invitations />
+    </>
+  )
+}
+
+/** Members and open invitations take seats. */
+function Seats({ taken }: { taken: number | undefined }) {
+  const { api, projectId } = useProject()
+  const { data } = useQuery({
+    queryKey: [projectId, 'plan'],
+    queryFn: () => read(api.GET('/billing/plan')),
+  })
+  if (data === undefined || taken === undefined) return null
+  const { seats } = data.entitlements
+  return (
+    <span className="muted">
+      {taken} of {seats ?? 'any number of'} {seats === 1 ? 'seat' : 'seats'}, {data.plan} plan
+    </span>
+  )
+}
+
+function MemberRow({ member }: { member: Member }) {
+  const { mayAll } = useProject()
+  const { user } = useSession()
+  const path = useOrganisationPath()
+  const again = useMembersAgain()
+  const [wanted, setWanted] = useState<Role>(member.role)
+  const change = useAction(
+    () => callAuth('PATCH', `${path}/members/${member.id}`, { role: wanted }),
+    () => void again(),
+  )
+  return (
+    <tr>
+      <td>
+        {member.name}
+        {member.id === user.id && <span className="muted"> (you)</span>}
+      </td>
+      <td data-label="Email">{member.email}</td>
+      <td data-label="Role">
+        <span className="buttons">
+          <select
+            aria-label={`Role of ${member.name}`}
+            value={wanted}
+            disabled={!mayAll}
+            title={mayAll ? undefined : OWNERS_ONLY}
+            onChange={(event) => {
+              const role = ROLES.find((each) => each === event.target.value)
+              if (role !== undefined) setWanted(role)
+            }}
+          >
+            {ROLES.map((role) => (
+              <option key={role}>{role}</option>
+            ))}
+          </select>
+          {wanted !== member.role && (
+            <button
+              type="button"
+              className="button"
+              disabled={change.isRunning}
+              onClick={change.run}
+            >
+              Save
+            </button>
+          )}
+        </span>
+        <ActionFault error={change.error} />
+      </td>
+      <td>
+        <DangerAction
+          name="Remove…"
+          title={`Remove ${member.name}?`}
+          action="Remove"
+          run={async () => {
+            await callAuth('DELETE', `${path}/members/${member.id}`)
+            await again()
+          }}
+        >
+          <p>The next request of this person is refused. Keys that they made stay.</p>
+        </DangerAction>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,36 @@
+import { useState } from 'react'
+
+import { callAuth } from '../../api/auth.ts'
+import { Form, useAction } from '../../parts/forms/form.tsx'
+import { enter } from './enter.ts'
+import { Frame } from './frame.tsx'
+import { NOBODY, PersonFields } from './person-fields.tsx'
+import { useLinkToken } from './token.ts'
+
+export function Invite() {
+  const token = useLinkToken()
+  const [person, setPerson] = useState(NOBODY)
+  const action = useAction(
+    () => callAuth('POST', '/invitations/accept', { token, ...person }),
+    () => enter(),
+  )
+  return (
+    <Frame title="Accept the invitation">
+      {token === '' ? (
+        <p>
+          This link is incomplete: it ends with <code>#</code> and a token. Ask for it again.
+        </p>
+      ) : (
+        <>
+          <p>
+            Use the email address that the invitation is for. If you have an account, give its
+            password.
+          </p>
+          <Form action={action} submit="Join">
+            <PersonFields person={person} onChange={setPerson} fault={action.fault} />
+          </Form>
+        </>
+      )}
+    </Frame>
+  )
+}

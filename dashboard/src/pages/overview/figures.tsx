@@ -1,0 +1,109 @@
+import { Link } from '@tanstack/react-router'
+
+import type { Schemas } from '../../api/client.ts'
+import { compact, span, whole } from '../../parts/words/numbers.ts'
+import type { Range } from '../../routes/values.ts'
+import { useProject } from '../../shell/project.tsx'
+import { useCounts, useWaiting } from './queries.ts'
+import { SPANS } from './range.ts'
+
+import './figures.css'
+
+type Bucket = Schemas['DashboardBucket']
+
+const sum = (buckets: readonly Bucket[], of: (bucket: Bucket) => number): number =>
+  buckets.reduce((total, bucket) => total + of(bucket), 0)
+
+/** Four numbers that say whether all is well. */
+export function Figures({
+  range,
+  counts = [],
+}: {
+  range: Range
+  counts: readonly Bucket[] | undefined
+}) {
+  const { projectId } = useProject()
+  const succeeded = sum(counts, ({ deliveries }) => deliveries.succeeded)
+  const failed = sum(counts, ({ deliveries }) => deliveries.failed)
+  const ended = succeeded + failed
+  const from = new Date(Date.now() - SPANS[range].ms).toISOString()
+  return (
+    <dl className="figures">
+      <RateNow />
+      <div>
+        <dt>Succeeded</dt>
+        <dd>
+          {ended === 0
+            ? 'none yet'
+            : `${((succeeded / ended) * 100).toFixed(succeeded === ended ? 0 : 2)} %`}
+        </dd>
+        <dd className="muted">
+          {compact(succeeded)} of {compact(ended)} in {SPANS[range].words}
+        </dd>
+      </div>
+      <Waiting />
+      <div>
+        <dt>Failed for good</dt>
+        <dd className={failed > 0 ? 'bad' : undefined}>{whole(failed)}</dd>
+        <dd className="muted">
+          {failed === 0 ? (
+            `in ${SPANS[range].words}`
+          ) : (
+            <Link
+              to="/p/$projectId/deliveries"
+              params={{ projectId }}
+              search={{ status: 'failed', from }}
+            >
+              Show them
+            </Link>
+          )}
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+/** The last whole minute: the present one has only begun. */
+function RateNow() {
+  const { data } = useCounts('1h')
+  const last = data?.at(-2)?.events
+  const received =
+    last === undefined ? 0 : last.received + last.filtered + last.unmatched + last.rejected
+  return (
+    <div>
+      <dt>Received now</dt>
+      <dd>{compact(received / 60)} a second</dd>
+      <dd className="muted">{whole(received)} in the last minute</dd>
+    </div>
+  )
+}
+
+function Waiting() {
+  const { projectId } = useProject()
+  const { data } = useWaiting()
+  const waiting = (data?.pending ?? 0) + (data?.throttled ?? 0)
+  const age = data?.oldestPendingAgeSeconds ?? null
+  return (
+    <div>
+      <dt>Waiting</dt>
+      <dd>{whole(waiting)}</dd>
+      <dd className="muted">
+        {waiting === 0 ? (
+          'nothing waits'
+        ) : (
+          <>
+            {age !== null && `oldest ${span(age * 1000)}, `}
+            {whole(data?.throttled ?? 0)} throttled,{' '}
+            <Link
+              to="/p/$projectId/deliveries"
+              params={{ projectId }}
+              search={{ status: (data?.pending ?? 0) > 0 ? 'pending' : 'throttled' }}
+            >
+              show
+            </Link>
+          </>
+        )}
+      </dd>
+    </div>
+  )
+}

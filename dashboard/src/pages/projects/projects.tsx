@@ -1,0 +1,157 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import { read, type Schemas } from '../../api/client.ts'
+import { DangerAction } from '../../parts/danger-action.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/forms/fields.tsx'
+import { Form, useAction } from '../../parts/forms/form.tsx'
+import { Loaded } from '../../parts/states.tsx'
+import { CopyButton } from '../../parts/words/copy.tsx'
+import { Time } from '../../parts/words/time.tsx'
+import { useProject } from '../../shell/project.tsx'
+
+type Project = Schemas['Project']
+
+function useAgain() {
+  const { organisation, projectId } = useProject()
+  const client = useQueryClient()
+  return async () => {
+    await client.invalidateQueries({ queryKey: ['projects', organisation.id] })
+    await client.invalidateQueries({ queryKey: ['reach'] })
+    await client.invalidateQueries({ queryKey: [projectId, 'projects'] })
+  }
+}
+
+export function Projects() {
+  const { api, projectId } = useProject()
+  const [edited, setEdited] = useState<Project | 'new' | null>(null)
+  const projects = useQuery({
+    queryKey: [projectId, 'projects'],
+    queryFn: () =>
+      read(
+        api.GET('/projects', { params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } } }),
+      ),
+  })
+  return (
+    <>
+      <header>
+        <h1>Projects</h1>
+        <div className="buttons">
+          <button type="button" className="button main" onClick={() => setEdited('new')}>
+            New project
+          </button>
+        </div>
+      </header>
+      {edited !== null && <ProjectDialog project={edited} onClose={() => setEdited(null)} />}
+      <Loaded query={projects} noun="The list">
+        {({ data }) => (
+          <table className="table cards">
+            <thead>
+              <tr>
+                <th>Project</th>
+                <th>Id</th>
+                <th>Made</th>
+                <th>
+                  <span className="unseen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.map((project) => (
+                <ProjectRow key={project.id} project={project} edit={() => setEdited(project)} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function ProjectRow({ project, edit }: { project: Project; edit: () => void }) {
+  const { api } = useProject()
+  const again = useAgain()
+  const params = { path: { id: project.id }, query: { cascade: true } }
+  return (
+    <tr>
+      <td>
+        <Link to="/p/$projectId" params={{ projectId: project.id }}>
+          {project.name}
+        </Link>
+        {project.isDefault && <span className="muted"> (default)</span>}
+      </td>
+      <td data-label="Id">
+        <CopyButton text={project.id} label="Copy id" />
+      </td>
+      <td data-label="Made">
+        <Time at={project.createdAt} />
+      </td>
+      <td>
+        <span className="buttons">
+          <button type="button" className="button" onClick={edit}>
+            Rename…
+          </button>
+          {!project.isDefault && (
+            <DangerAction
+              name="Delete…"
+              title={`Delete ${project.name}?`}
+              action="Delete"
+              typed={project.name}
+              run={async () => {
+                await read(api.DELETE('/projects/{id}', { params }))
+                await again()
+              }}
+            >
+              <p>Everything in it is deleted, and what waits is cancelled.</p>
+            </DangerAction>
+          )}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+function ProjectDialog({ project, onClose }: { project: Project | 'new'; onClose: () => void }) {
+  const { api } = useProject()
+  const again = useAgain()
+  const [name, setName] = useState(project === 'new' ? '' : project.name)
+  const action = useAction(
+    () =>
+      project === 'new'
+        ? read(api.POST('/projects', { body: { name } }))
+        : read(
+            api.PATCH('/projects/{id}', {
+              params: { path: { id: project.id } },
+              body: { data: { name } },
+            }),
+          ),
+    () => {
+      onClose()
+      void again()
+    },
+  )
+  return (
+    <Dialog title={project === 'new' ? 'New project' : `Rename ${project.name}`} onClose={onClose}>
+      <Form
+        action={action}
+        submit="Save"
+        others={
+          <button type="button" className="button" onClick={onClose}>
+            Leave it
+          </button>
+        }
+      >
+        <TextField
+          label="Name"
+          required
+          autoFocus
+          value={name}
+          onChange={setName}
+          fault={action.fault('name')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

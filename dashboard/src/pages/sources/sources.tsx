@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+
+import { read } from '../../api/client.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { providerName } from '../../parts/verifier/presets.ts'
+import { CopyButton } from '../../parts/words/copy.tsx'
+import { StatusMark } from '../../parts/words/status.tsx'
+import { Time } from '../../parts/words/time.tsx'
+import { useProject } from '../../shell/project.tsx'
+
+export function Sources() {
+  const { api, projectId } = useProject()
+  const sources = useQuery({
+    queryKey: [projectId, 'sources'],
+    queryFn: () =>
+      read(
+        api.GET('/sources', { params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } } }),
+      ),
+    refetchInterval: 10_000,
+  })
+  const create = (
+    <Link to="/p/$projectId/sources/new" params={{ projectId }} className="button main">
+      New source
+    </Link>
+  )
+  return (
+    <>
+      <header>
+        <h1>Sources</h1>
+        <div className="buttons">{create}</div>
+      </header>
+      <Loaded query={sources} noun="The list">
+        {({ data, nextCursor }) =>
+          data.length === 0 ? (
+            <Empty title="No source yet">
+              <p>
+                A source is an address for one provider. It verifies and stores what is posted to
+                it.
+              </p>
+              {create}
+            </Empty>
+          ) : (
+            <>
+              <table className="table cards">
+                <thead>
+                  <tr>
+                    <th>Source</th>
+                    <th>Status</th>
+                    <th>Verifier</th>
+                    <th>Last event</th>
+                    <th>Address</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.map((source) => (
+                    <tr key={source.id}>
+                      <td>
+                        <Link
+                          to="/p/$projectId/sources/$sourceId"
+                          params={{ projectId, sourceId: source.id }}
+                        >
+                          {source.name}
+                        </Link>
+                      </td>
+                      <td data-label="Status">
+                        <StatusMark status={source.isEnabled ? 'enabled' : 'disabled'} />
+                      </td>
+                      <td data-label="Verifier">{verifierWord(source.verifier)}</td>
+                      <td data-label="Last event">
+                        {source.lastEventAt === null ? (
+                          <span className="muted">none yet</span>
+                        ) : (
+                          <Time at={source.lastEventAt} withAge />
+                        )}
+                      </td>
+                      <td data-label="Address">
+                        <CopyButton text={source.ingestUrl} label="Copy address" />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {nextCursor !== null && (
+                <p className="muted">The first 100 by name are shown; Ctrl K opens others by id.</p>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+export function verifierWord({ type, preset }: { type: string; preset?: string }): string {
+  if (preset !== undefined) return providerName(preset)
+  return type === 'none' ? 'none' : type.replaceAll('_', ' ')
+}

@@ -1,0 +1,55 @@
+import { useMutation } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+
+import { Refusal } from '../../api/refusal.ts'
+import { withPassword } from '../password/with-password.ts'
+import { ActionFault } from '../states.tsx'
+
+/** Runs an action of a form, and gives the faults that the server found to its fields. */
+export function useAction<T>(act: () => Promise<T>, done?: (result: T) => void) {
+  const mutation = useMutation({
+    mutationFn: () => withPassword(act),
+    ...(done === undefined ? {} : { onSuccess: done }),
+  })
+  const { error } = mutation
+  return {
+    run: () => mutation.mutate(),
+    isRunning: mutation.isPending,
+    error,
+    result: mutation.data,
+    fault: (member: string) => (error instanceof Refusal ? error.fault(member) : undefined),
+  }
+}
+
+export function Form({
+  action,
+  submit,
+  children,
+  others,
+  isDisabled = false,
+}: {
+  action: { run: () => void; isRunning: boolean; error: Error | null }
+  submit: string
+  children: ReactNode
+  others?: ReactNode
+  isDisabled?: boolean
+}) {
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        action.run()
+      }}
+    >
+      {children}
+      <ActionFault error={action.error} />
+      <div className="buttons">
+        <button type="submit" className="button main" disabled={action.isRunning || isDisabled}>
+          {action.isRunning ? 'Working…' : submit}
+        </button>
+        {others}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,44 @@
+import { useEffect, useRef } from 'react'
+
+import { timeText } from '../words/time.tsx'
+
+/** Loads the next page when its end comes into sight. The button is for those who cannot scroll. */
+export function More({
+  query,
+  cut,
+}: {
+  query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
+  cut?: string | undefined
+}) {
+  const button = useRef<HTMLButtonElement>(null)
+  const { hasNextPage, isFetchingNextPage } = query
+  const isCut = cut !== undefined
+  useEffect(() => {
+    const end = button.current
+    // A search that stopped early goes on only when the reader asks.
+    if (end === null || isFetchingNextPage || isCut) return
+    const watch = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting === true) query.fetchNextPage()
+      },
+      { rootMargin: '600px' },
+    )
+    watch.observe(end)
+    return () => watch.disconnect()
+  })
+  if (!hasNextPage) return null
+  return (
+    <div className="buttons">
+      {isCut && <span>The search took its whole time and has come to {timeText(cut)}.</span>}
+      <button
+        ref={button}
+        type="button"
+        className="button"
+        disabled={isFetchingNextPage}
+        onClick={() => void query.fetchNextPage()}
+      >
+        {isFetchingNextPage ? 'Loading…' : isCut ? 'Search further back' : 'Load more'}
+      </button>
+    </div>
+  )
+}

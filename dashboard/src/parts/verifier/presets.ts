@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query'
+
+import { read, type Schemas } from '../../api/client.ts'
+import { useProject } from '../../shell/project.tsx'
+
+export type Preset = Schemas['VerifierPreset']
+
+export function usePresets() {
+  const { api, projectId } = useProject()
+  return useQuery({
+    queryKey: [projectId, 'presets'],
+    queryFn: () => read(api.GET('/verifier-presets')).then(({ data }) => data),
+    staleTime: Infinity,
+  })
+}
+
+/** Names that people write otherwise than the list of presets does. */
+const NAMES: Readonly<Record<string, string>> = {
+  awsSns: 'AWS SNS',
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  gitlabSigned: 'GitLab, signed',
+  openai: 'OpenAI',
+  pagerduty: 'PagerDuty',
+  paypal: 'PayPal',
+  pubSub: 'Google Pub/Sub',
+  graph: 'Microsoft Graph',
+  sendgrid: 'SendGrid',
+  standardWebhooks: 'Standard Webhooks',
+  hubspotV1: 'HubSpot v1',
+  hubspotV2: 'HubSpot v2',
+  hubspotV3: 'HubSpot v3',
+  whatsapp: 'WhatsApp',
+  woocommerce: 'WooCommerce',
+  circleci: 'CircleCI',
+  docusign: 'DocuSign',
+  docusignBasic: 'DocuSign, Basic',
+  quickbooks: 'QuickBooks',
+  goCardless: 'GoCardless',
+  livekit: 'LiveKit',
+  x: 'X',
+}
+
+/** `lemonSqueezy` becomes `Lemon Squeezy`. */
+export function providerName(preset: string): string {
+  const spaced = preset.replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+  return NAMES[preset] ?? spaced.charAt(0).toUpperCase() + spaced.slice(1)
+}
+
+/** First in the list, because most people look for them. */
+export const POPULAR = [
+  'stripe',
+  'github',
+  'shopify',
+  'slack',
+  'standardWebhooks',
+  'twilio',
+] as const

@@ -1,0 +1,65 @@
+import { choice, flag, given, moment, text, type Raw } from './search-parts.ts'
+import { DELIVERY_STATUSES, ERROR_CODES, EVENT_STATUSES, RANGES } from './values.ts'
+
+/** Filters of pages, as their addresses carry them. Each page has its function here, and no other way to read one. */
+export const eventSearch = (raw: Raw) =>
+  given({
+    status: choice(raw, 'status', EVENT_STATUSES),
+    source: text(raw, 'source'),
+    q: text(raw, 'q'),
+    from: moment(raw, 'from'),
+    to: moment(raw, 'to'),
+    live: flag(raw, 'live'),
+  })
+export type EventSearch = ReturnType<typeof eventSearch>
+
+export const deliverySearch = (raw: Raw) =>
+  given({
+    status: choice(raw, 'status', DELIVERY_STATUSES),
+    source: text(raw, 'source'),
+    destination: text(raw, 'destination'),
+    connection: text(raw, 'connection'),
+    event: text(raw, 'event'),
+    error: choice(raw, 'error', ERROR_CODES),
+    code: responseCode(raw),
+    from: moment(raw, 'from'),
+    to: moment(raw, 'to'),
+  })
+export type DeliverySearch = ReturnType<typeof deliverySearch>
+
+export const overviewSearch = (raw: Raw) =>
+  given({
+    range: choice(raw, 'range', RANGES),
+    from: moment(raw, 'from'),
+    to: moment(raw, 'to'),
+  })
+
+export const tabSearch = (raw: Raw) => given({ tab: text(raw, 'tab') })
+
+export const newConnectionSearch = (raw: Raw) =>
+  given({ source: text(raw, 'source'), destination: text(raw, 'destination') })
+
+export const connectionSearch = (raw: Raw) =>
+  given({ tab: text(raw, 'tab'), event: text(raw, 'event') })
+
+export const sourceSearch = (raw: Raw) =>
+  given({ tab: text(raw, 'tab'), event: text(raw, 'event') })
+
+export const newDestinationSearch = (raw: Raw) =>
+  given({ mode: choice(raw, 'mode', ['public', 'private']), source: text(raw, 'source') })
+
+/** Onboarding: each step has an address, so that a reload loses nothing. */
+export const startSearch = (raw: Raw) =>
+  given({
+    source: text(raw, 'source'),
+    event: text(raw, 'event'),
+    destination: text(raw, 'destination'),
+  })
+
+export const nextSearch = (raw: Raw) => given({ next: text(raw, 'next') })
+
+/** `404` or a class such as `5xx`. */
+function responseCode(raw: Raw): string | undefined {
+  const value = text(raw, 'code')
+  return value !== undefined && /^[1-5](?:\d\d|xx)$/.test(value) ? value : undefined
+}

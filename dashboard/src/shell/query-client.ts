@@ -1,0 +1,32 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+
+import { Refusal } from '../api/refusal.ts'
+import { forgetProject } from './session.ts'
+
+const RETRIES = 2
+
+/** There is one for the whole page: what the API answered, by question. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: leaveWithoutSession }),
+  mutationCache: new MutationCache({ onError: leaveWithoutSession }),
+  defaultOptions: {
+    queries: {
+      staleTime: 3000,
+      retry: (failures, error) =>
+        failures < RETRIES &&
+        error instanceof Refusal &&
+        (error.status === 0 || error.status > 500),
+    },
+  },
+})
+
+const OUTSIDE = /^\/(sign-in|setup|invite|reset)/
+
+/** A session that has ended: sign in, and come back to this page. */
+function leaveWithoutSession(error: Error): void {
+  if (!(error instanceof Refusal) || error.status !== 401 || error.code !== 'UNAUTHORIZED') return
+  if (OUTSIDE.test(location.pathname)) return
+  forgetProject()
+  const next = encodeURIComponent(location.pathname + location.search + location.hash)
+  location.assign(`/sign-in?next=${next}`)
+}

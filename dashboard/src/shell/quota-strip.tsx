@@ -1,0 +1,25 @@
+import { useQuery } from '@tanstack/react-query'
+
+import { read } from '../api/client.ts'
+import { whole } from '../parts/words/numbers.ts'
+import { Time } from '../parts/words/time.tsx'
+import { useProject } from './project.tsx'
+
+/** Stands on every page of a project while the quota is used up. */
+export function QuotaStrip() {
+  const { api, projectId } = useProject()
+  const { data } = useQuery({
+    queryKey: [projectId, 'usage'],
+    queryFn: () => read(api.GET('/billing/usage')),
+    refetchInterval: 60_000,
+  })
+  if (data === undefined || data.limit === null || data.deliveries < data.limit) return null
+  return (
+    <p className="notice busy" role="status">
+      <span>
+        {whole(data.deliveries)} of {whole(data.limit)} deliveries of this window are used. The next
+        window begins <Time at={data.resetAt} />.
+      </span>
+    </p>
+  )
+}

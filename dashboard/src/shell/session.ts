@@ -1,0 +1,55 @@
+import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query'
+
+import { callAuth, type Organisation, type Session } from '../api/auth.ts'
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: () => callAuth<Session>('GET', '/session'),
+  staleTime: 30_000,
+  retry: false,
+})
+
+export function useSession(): Session {
+  return useSuspenseQuery(sessionQuery).data
+}
+
+export interface Project {
+  id: string
+  name: string
+  isDefault: boolean
+}
+
+/** The projects of an organisation: the first question, before any project is known. */
+function projectsQuery(organisationId: string) {
+  return queryOptions({
+    queryKey: ['projects', organisationId],
+    queryFn: () =>
+      callAuth<{ data: Project[] }>('GET', `/organisations/${organisationId}/projects`).then(
+        ({ data }) => data,
+      ),
+    staleTime: 30_000,
+  })
+}
+
+const LAST = 'postern.project'
+
+export const lastProject = (): string | null => localStorage.getItem(LAST)
+export const keepProject = (projectId: string): void => localStorage.setItem(LAST, projectId)
+export const forgetProject = (): void => localStorage.removeItem(LAST)
+
+/** Every project that this person reaches, with its organisation. */
+export function useReach(): { organisation: Organisation; project: Project }[] | undefined {
+  const { organisations } = useSession()
+  return useQuery({
+    queryKey: ['reach', ...organisations.map(({ id }) => id)],
+    queryFn: async ({ client }) => {
+      const lists = await Promise.all(
+        organisations.map(async (organisation) => {
+          const projects = await client.ensureQueryData(projectsQuery(organisation.id))
+          return projects.map((project) => ({ organisation, project }))
+        }),
+      )
+      return lists.flat()
+    },
+  }).data
+}
