@@ -70,6 +70,7 @@ const FLOORS: readonly (readonly string[])[][] = [
   [
     ['dataplane/worker/in-flight', 'dataplane/worker/record'],
     ['dataplane/worker/own', 'dataplane/worker/send'],
+    ['dataplane/worker/pacing'],
     ['dataplane/worker/lanes'],
     ['dataplane/worker/take'],
     ['dataplane/worker'],

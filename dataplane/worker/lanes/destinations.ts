@@ -3,8 +3,8 @@ import {
   findDeliveryDestination,
   readPacing,
 } from '../../../core/db/deliveries/work/delivery-destinations.ts'
+import type { Pacer } from '../pacing/pacer.ts'
 import { compileDestination, type CompileDeps, type Destination } from '../send/destination.ts'
-import type { Pacer } from './pacer.ts'
 
 export interface DestinationsDeps extends CompileDeps {
   db: Db

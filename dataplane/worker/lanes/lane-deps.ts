@@ -6,10 +6,10 @@ import type { Allowances } from '../in-flight/allowances.ts'
 import type { Withdrawals } from '../in-flight/withdrawals.ts'
 import type { WholeWork, Work } from '../in-flight/work.ts'
 import type { Standing } from '../own/holdings.ts'
+import type { Pacer } from '../pacing/pacer.ts'
 import type { Answered, Target } from '../send/deliver.ts'
 import type { BacklogDeps } from './backlog.ts'
 import type { LargeBodiesDeps } from './large-bodies.ts'
-import type { Pacer } from './pacer.ts'
 
 export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   clock: Clock

@@ -16,9 +16,9 @@ import { ByteBudget } from '../in-flight/byte-budget.ts'
 import { InFlight } from '../in-flight/in-flight.ts'
 import { SAMPLE_DESTINATION, sampleWork } from '../in-flight/sample-work.fixture.ts'
 import { Withdrawals } from '../in-flight/withdrawals.ts'
+import { Pacer } from '../pacing/pacer.ts'
 import type { LaneDeps } from './lane-deps.ts'
 import { Lane } from './lane.ts'
-import { Pacer } from './pacer.ts'
 
 /** After which a lane that is full does not keep up. */
 const SECOND_MS = 1_000
