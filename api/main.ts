@@ -47,7 +47,7 @@ await using ops = await openOps({
   registry,
   ready: readiness.check,
 })
-await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
+await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS)
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
 const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
 const pool = openPool({ ...settings, planning: 'requests' })

@@ -135,7 +135,10 @@ export function readSettings(
   ])
 }
 
-const Role = Settings.extend({ HOST: host.default('0.0.0.0') }).required({
+const Role = Settings.extend({
+  HOST: host.default('0.0.0.0'),
+  DELIVERY_ALLOW_CIDRS: cidrs({ everything: true }).default([]),
+}).required({
   DATABASE_URL: true,
   NATS_URL: true,
   POSTERN_ENCRYPTION_KEY: true,

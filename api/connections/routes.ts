@@ -10,13 +10,14 @@ import { doomedConnection, doomRoutes } from '../../core/db/deliveries/act/doome
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import { refuseMissing } from '../http/failure.ts'
+import { Toggle } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
 import { endWaiting } from '../writes/cancel-waiting.ts'
 import { changed } from '../writes/changed.ts'
 import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
 import { CONNECTION, shownChanges } from './resource.ts'
-import { Connection, ConnectionCreate, ConnectionUpdate, Toggle, viewConnection } from './shape.ts'
+import { Connection, ConnectionCreate, ConnectionUpdate, viewConnection } from './shape.ts'
 
 const tag = 'Connections'
 const read = { resource: 'connections', level: 'read' } as const

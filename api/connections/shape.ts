@@ -70,8 +70,3 @@ export function viewConnection(row: Row): z.input<typeof Connection> {
     updatedAt: timestamp(row.updatedAt.getTime()),
   }
 }
-
-/** The body of every toggle. */
-export const Toggle = z
-  .strictObject({ isEnabled: z.boolean().describe('True to enable, false to disable.') })
-  .meta({ id: 'Toggle', description: 'Enables or disables a resource.' })

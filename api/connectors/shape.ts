@@ -4,7 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import type { SeenConnector } from '../../core/db/connectors/connectors.ts'
 import { encodeId } from '../../core/ids.ts'
 import { ALLOWED_HOST_LENGTH_MAX, ALLOWED_HOSTS_MAX } from '../../core/limits.ts'
-import { Id, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
+import { Id, Metadata, Name, ShownName, Timestamp, moment } from '../http/fields.ts'
 
 const HOSTS =
   'Hosts that the agents may reach, if their own lists allow them too; `*.` at the front of one stands for any name below it. Empty narrows nothing.'
@@ -93,16 +93,12 @@ export function viewConnector(row: SeenConnector): z.input<typeof Connector> {
     projectId: encodeId('prj', row.projectId),
     name: row.name,
     isDisabled: row.isDisabled,
-    provisionedAt: timeOf(row.provisionedAt),
+    provisionedAt: moment(row.provisionedAt),
     allowedHosts: row.allowedHosts,
     onlineReplicas: row.onlineReplicas,
-    lastSeenAt: timeOf(row.lastSeenAt),
+    lastSeenAt: moment(row.lastSeenAt),
     metadata: row.metadata,
     createdAt: timestamp(row.createdAt.getTime()),
     updatedAt: timestamp(row.updatedAt.getTime()),
   }
-}
-
-function timeOf(moment: Date | null): string | null {
-  return moment === null ? null : timestamp(moment.getTime())
 }

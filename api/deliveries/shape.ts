@@ -9,7 +9,7 @@ import {
   THROTTLED_REASONS,
 } from '../../core/delivery/states.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
-import { Id, Timestamp } from '../http/fields.ts'
+import { Id, Timestamp, moment } from '../http/fields.ts'
 
 export const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',
@@ -91,10 +91,6 @@ export function viewDelivery(row: Row): z.output<typeof Delivery> {
     completedAt: moment(row.completedAt),
     createdAt: timestamp(timeOfId(row.id)),
   }
-}
-
-export function moment(date: Date | null): string | null {
-  return date === null ? null : timestamp(date.getTime())
 }
 
 /** Microseconds are as fine as the measurement is. */

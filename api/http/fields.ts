@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { timestamp } from '../../core/clock.ts'
 import { decodeId, type Prefix } from '../../core/ids.ts'
 import {
   LIST_LIMIT_DEFAULT,
@@ -124,6 +125,16 @@ export const Cursor = z
   .max(1024)
   .optional()
   .describe('The `nextCursor` of the previous page, with the same filters and sort.')
+
+/** The body of every toggle. */
+export const Toggle = z
+  .strictObject({ isEnabled: z.boolean().describe('True to enable, false to disable.') })
+  .meta({ id: 'Toggle', description: 'Enables or disables a resource.' })
+
+/** As answers write it. */
+export function moment(date: Date | null): string | null {
+  return date === null ? null : timestamp(date.getTime())
+}
 
 function idPattern(prefix: Prefix): RegExp {
   return new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)

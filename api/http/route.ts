@@ -148,7 +148,7 @@ export function publicRoute<
   const R extends Responses,
   W,
 >(spec: PublicSpec<P, Q, B, R, W>): PublicRoute {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `runPublic` runs `admit` and the schemas first
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- mounting runs `admit`, and `runPublic` the schemas
   return spec as unknown as PublicRoute
 }
 

@@ -11,9 +11,9 @@ import {
 import type { Operation as Row } from '../../core/db/operations/operations.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
-import { DeliveryStatus, ErrorCode, moment } from '../deliveries/shape.ts'
+import { DeliveryStatus, ErrorCode } from '../deliveries/shape.ts'
 import { EventStatus } from '../events/shape.ts'
-import { From, Id, IdInput, Timestamp, To } from '../http/fields.ts'
+import { From, Id, IdInput, Timestamp, To, moment } from '../http/fields.ts'
 
 /** Nobody retries everything by accident. An invalid filter is not called empty as well. */
 const NOT_EMPTY = {

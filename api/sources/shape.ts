@@ -8,8 +8,7 @@ import { IDEMPOTENCY_KEYS_MAX, PAYLOAD_KB_MAX } from '../../core/limits.ts'
 import { Selector } from '../../core/match/selector.ts'
 import { bodyAuthenticated, VerifierConfig } from '../../core/verify/config/verifier-config.ts'
 import { VerifierInput } from '../../core/verify/presets/presets.ts'
-import { moment } from '../deliveries/shape.ts'
-import { Id, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
+import { Id, Metadata, Name, ShownName, Timestamp, moment } from '../http/fields.ts'
 
 /** Longest answer that a source may give to its sender. Ours. */
 const RESPONSE_BODY_LENGTH_MAX = 4096

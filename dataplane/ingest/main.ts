@@ -53,7 +53,7 @@ watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'ingest', patience)
 await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
-await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS ?? [])
+await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS)
 await using ingest = await openIngest({
   pool,
   db,

@@ -26,7 +26,7 @@ const log = openLog(config.LOG_LEVEL, 'worker')
 warnOfMisspelt(process.env, log)
 const clock = openClock(config.TEST_CLOCK_FILE)
 const keyring = readKeyring(config.POSTERN_ENCRYPTION_KEY)
-const allowed = compileCidrs(config.DELIVERY_ALLOW_CIDRS ?? [])
+const allowed = compileCidrs(config.DELIVERY_ALLOW_CIDRS)
 const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
