@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 
 import { inlined, type Json } from '../openapi/json.ts'
 import { Html, html, prose } from './html.ts'
-import { member, members } from './members.ts'
 import {
   Document,
   mediaOf,
@@ -10,6 +9,7 @@ import {
   type Operation,
   type Parameter,
 } from './parsed-document.ts'
+import { member, members } from './schema-members.ts'
 import { STYLE } from './style.ts'
 
 /** Where an operation is shown, by its place among parameters. */
