@@ -1,9 +1,11 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
+
+import { collectProcessMetrics } from './process-metrics.ts'
 
 /** The metrics of a process: those of Node itself, to which its parts add their own. */
 export function openRegistry(): Registry {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectProcessMetrics(registry)
   return registry
 }
 
