@@ -9,6 +9,7 @@ import { destinations } from './scenarios/destinations.ts'
 import { drain } from './scenarios/drain.ts'
 import { floors } from './scenarios/floors.ts'
 import { hostile } from './scenarios/hostile.ts'
+import { idle } from './scenarios/idle.ts'
 import { isolation } from './scenarios/isolation.ts'
 import { latency } from './scenarios/latency.ts'
 import { memory } from './scenarios/memory.ts'
@@ -51,6 +52,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   isolation: () => isolation(given),
   hostile: () => hostile({ ...given, only: values.attack }),
   bodies: () => bodies(given),
+  idle: () => idle(given),
   destinations: () => destinations({ ...given, destinations: Number(values.destinations) }),
   'destinations-10000': () => destinations({ ...given, destinations: 10_000 }),
   scaling: () => scaling(given),
@@ -59,7 +61,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
 }
 
 /** Many minutes long, so only by name. */
-const BY_NAME_ONLY = new Set(['destinations-10000', 'hostile', 'reads', 'soak'])
+const BY_NAME_ONLY = new Set(['destinations-10000', 'hostile', 'idle', 'reads', 'soak'])
 
 const names =
   positionals.length > 0

@@ -50,6 +50,11 @@ export function cpuUsOf(pid: number): number {
   return readStat(pid)[0]?.cpuUs ?? 0
 }
 
+/** CPU time in microseconds of the supervisor and all that it started. */
+export function cpuUsOfAll(supervisorPid: number): number {
+  return descendants(supervisorPid).reduce((sum, { cpuUs }) => sum + cpuUs, cpuUsOf(supervisorPid))
+}
+
 /** The process of a role. Throws when it does not run. */
 export function pidOf(supervisorPid: number, part: Part): number {
   const found = descendants(supervisorPid).find(({ pid }) => partOf(pid) === part)
