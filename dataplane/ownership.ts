@@ -22,7 +22,7 @@ export class Ownership implements AsyncDisposable {
     this.#deps = deps
     const { log, lease } = deps
     const options = { signal: this.#stop.signal, log, name: `${lease} lease` }
-    this.#renewals = every(LEASE_HELD_MS / 5, options, () => this.#renew())
+    this.#renewals = every(LEASE_HELD_MS / 3, options, () => this.#renew())
   }
 
   /** On the monotonic clock: a process that was frozen knows that it lost the lease before it does anything. */

@@ -5,7 +5,7 @@ import { trimLog } from './log-file.ts'
 import type { Print } from './os-process.ts'
 import type { Server } from './server.ts'
 
-const LOG_TRIM_MS = 1_000
+const LOG_TRIM_MS = 2_000
 
 /** Between two looks at a server that answers, and how many in a row must find it useless. */
 const LOOK_MS = 5_000

@@ -18,7 +18,7 @@ const DEATHS_MAX = 4
 /** A role that lived so long had its port. */
 const SETTLED_MS = 5_000
 const STOP_MS = 6_000
-const LOG_TRIM_MS = 1_000
+const LOG_TRIM_MS = 2_000
 
 export interface RoleOptions {
   name: string

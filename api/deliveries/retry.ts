@@ -2,7 +2,7 @@ import { retryDeliveries, type RetryRefusal } from '../../core/actions/retry-del
 import { findDelivery, type Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { refuse } from '../../core/errors.ts'
-import { wakeWorkers } from '../../core/notices/wake-workers.ts'
+import { wakeWorkers } from '../../core/notices/wake.ts'
 import type { Principal } from '../auth/principal.ts'
 import { entitlementsFor } from '../billing/standing.ts'
 import type { Deps } from '../deps.ts'

@@ -11,7 +11,7 @@ import { findConnector } from '../../core/db/connectors/connectors.ts'
 import { endBusyWindow } from '../../core/db/deliveries/work/busy-windows.ts'
 import { refuseField } from '../../core/errors.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
-import { wakeWorkers } from '../../core/notices/wake-workers.ts'
+import { wakeWorkers } from '../../core/notices/wake.ts'
 import type { Resource } from '../writes/write-resource.ts'
 
 export const DESTINATION: Resource<Destination> = {

@@ -19,6 +19,7 @@ import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { covers } from '../../core/keys/permissions.ts'
 import { OPERATIONS_RUNNING_MAX } from '../../core/limits.ts'
+import { wakeHousekeeper } from '../../core/notices/wake.ts'
 import { demand, type Principal } from '../auth/principal.ts'
 import type { Deps } from '../deps.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
@@ -60,6 +61,7 @@ export const OPERATION_ROUTES = [
     errors: ['CONFLICT'],
     async handle({ deps, principal, project, body }) {
       const row = await makeOperation(deps, principal, { projectId: project(), wish: body })
+      wakeHousekeeper(deps.nats)
       return { status: 202, body: viewOperation(row) }
     },
   }),

@@ -4,6 +4,9 @@ export const CONFIG_CHANGED = 'config.changed'
 /** Rows became due now (a replay, a manual retry): workers look at once instead of at their next tick. */
 export const WAITING_DUE = 'waiting.due'
 
+/** An operation was made: the housekeeper begins with it at once instead of at its next tick. */
+export const OPERATION_DUE = 'operation.due'
+
 /** Ingest processes write at once how often each secret of a rotation has verified a request, and answer. */
 export const SECRET_USAGE_WANTED = 'secret-usage.wanted'
 

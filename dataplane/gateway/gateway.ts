@@ -33,7 +33,8 @@ import { Sessions } from './sessions.ts'
 
 /** Workers count a gateway as dead that they have not heard for three of these. */
 const LIFE_MS = 1_000
-const PROVISION_MS = 1_000
+/** Between looks for connectors whose notice was lost. */
+const PROVISION_MS = 5_000
 /** Interval of reading the database, in case a notice was lost. (decisions: Connectors, replicas, tunnel) */
 const SWEEP_MS = 10_000
 
@@ -71,7 +72,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
   const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
     every(ms, { signal: stop.signal, log, name: task }, act)
   const tasks = [
-    repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity)),
+    repeat(PROCESS_LIVE_MS / 3, 'presence', () => reportProcess(db, identity)),
     repeat(LIFE_MS, 'life', lifeOf(nats, identity.id, sessions)),
     repeat(PROVISION_MS, 'provisioning', provision),
     repeat(SWEEP_MS, 'sessions', () => keeper.sweep()),
@@ -162,7 +163,8 @@ function lifeOf(nats: NatsConnection, gatewayId: string, sessions: Sessions): ()
     const isBack = isConnected(nats) && !wasConnected
     wasConnected = isConnected(nats)
     if (isBack) for (const connectorId of sessions.connectors()) noticeOnline(nats, connectorId)
-    noticeLife(nats, gatewayId)
+    // Nobody waits for the answer of one that has no session.
+    if (sessions.connectors().length > 0) noticeLife(nats, gatewayId)
   }
 }
 

@@ -4,7 +4,8 @@ import { foldUsage } from '../../core/db/billing/usage.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { deleteOldChanges } from '../../core/db/processes/processes.ts'
 import { deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
-import { every } from '../every.ts'
+import { OPERATION_DUE } from '../../core/notices/notice-subjects.ts'
+import { Bell, every, Idleness, type Rest } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { deleteFinished, runOperations } from './operations/operations.ts'
 import { Sweep, type SweepDeps } from './sweep/sweep.ts'
@@ -21,9 +22,12 @@ import { WaitingCounts } from './tasks/waiting-counts.ts'
 
 const SWEEP_MS = 1_000
 const FOLD_MS = 1_000
-const BILLING_MS = 1_000
-const COUNT_MS = 100
+const BILLING_MS = 2_000
+const COUNT_MS = 1_000
 const OPERATIONS_MS = 100
+/** The longest rest of a task that finds nothing to do, and of one that is told when there is something. */
+const IDLE_MS = 4_000
+const OPERATIONS_IDLE_MS = 1_000
 const DOOMED_MS = 1_000
 const MINUTE_MS = 60_000
 
@@ -38,26 +42,46 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   const { db, clock, log, name } = deps
   const stop = new AbortController()
   const ownership = new Ownership({ db, log, lease: 'housekeeper', holder: name })
-  const task = (intervalMs: number, taskName: string, act: () => Promise<unknown>): Promise<void> =>
-    every(intervalMs, { signal: stop.signal, log, name: taskName }, async () => {
-      if (ownership.isHeld) await act()
-    })
+  const task = (
+    intervalMs: number,
+    taskName: string,
+    act: () => Promise<Rest | void>,
+    bell?: Bell,
+  ): Promise<void> =>
+    every(intervalMs, { signal: stop.signal, log, name: taskName, ...(bell && { bell }) }, () =>
+      ownership.isHeld ? act() : Promise.resolve(),
+    )
+  /** A task that says whether it found something to do. */
+  const patient = (
+    [intervalMs, mostMs]: readonly [number, number],
+    taskName: string,
+    act: () => Promise<boolean>,
+    bell?: Bell,
+  ): Promise<void> => {
+    const idleness = new Idleness(intervalMs, mostMs)
+    return task(intervalMs, taskName, async () => idleness.after(await act()), bell)
+  }
+  const wanted = new Bell()
+  const following = deps.nats.subscribe(OPERATION_DUE, { callback: () => wanted.ring() })
   const sweep = new Sweep(deps)
   const waiting = new WaitingCounts(db, clock)
   measureInstallation(deps, { sweep, waiting, isLeader: () => ownership.isHeld })
   const tasks = [
-    task(SWEEP_MS, 'sweep', () => sweep.pass()),
-    task(FOLD_MS, 'usage', () => foldUsage(db)),
+    patient([SWEEP_MS, IDLE_MS], 'sweep', () => sweep.pass()),
+    patient([FOLD_MS, IDLE_MS], 'usage', async () => (await foldUsage(db)) > 0),
     task(BILLING_MS, 'billing', () => keepBilling(deps)),
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
-    task(FOLD_MS, 'statistics', () => foldStatistics(db)),
+    patient([FOLD_MS, IDLE_MS], 'statistics', () => foldStatistics(db)),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
     task(COUNT_MS, 'waiting counts', () => waiting.step()),
     task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
-    task(OPERATIONS_MS, 'operations', () =>
-      runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),
+    patient(
+      [OPERATIONS_MS, OPERATIONS_IDLE_MS],
+      'operations',
+      () => runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),
+      wanted,
     ),
-    task(DOOMED_MS, 'deleted routes', () => cancelDoomed(deps)),
+    patient([DOOMED_MS, IDLE_MS], 'deleted routes', () => cancelDoomed(deps)),
     task(MINUTE_MS, 'finished operations', () => deleteFinished(deps)),
     task(MINUTE_MS, 'partitions', () => ensurePartitions(db, clock.now())),
     task(MINUTE_MS, 'retention', () => purgeNightly({ ...deps, signal: stop.signal })),
@@ -65,11 +89,12 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'secrets', secretsTask(deps)),
     task(MINUTE_MS, 'replicas', () => pruneConnectors(db, clock.now())),
     task(MINUTE_MS, 'accounts', () => pruneAccounts(db, clock.now())),
-    task(MINUTE_MS, 'idempotency', () => deleteOldAnswers(db, clock.now())),
+    task(MINUTE_MS, 'idempotency', async () => void (await deleteOldAnswers(db, clock.now()))),
   ]
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
+      following.unsubscribe()
       await Promise.all(tasks)
       await ownership[Symbol.asyncDispose]()
     },

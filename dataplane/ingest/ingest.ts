@@ -184,7 +184,7 @@ function reportOften(
   const [activity, secretUsage, unstored] = gathered
   const options = (name: string) => ({ signal, log, name })
   return [
-    every(PROCESS_LIVE_MS / 5, options('presence'), () => reportProcess(db, identity)),
+    every(PROCESS_LIVE_MS / 3, options('presence'), () => reportProcess(db, identity)),
     every(ACTIVITY_MS, options('activity'), () => activity.flush(db)),
     every(SECRET_USAGE_MS, options('secret usage'), () => secretUsage.flush()),
     every(UNSTORED_MS, options('unstored rejections'), () => unstored.flush()),

@@ -19,7 +19,7 @@ import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
-import { every } from '../every.ts'
+import { every, type Rest } from '../every.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
 import { Allowances } from './in-flight/allowances.ts'
 import { InFlight } from './in-flight/in-flight.ts'
@@ -38,17 +38,17 @@ import { BusyNotes } from './record/busy-notes.ts'
 import { openResults, type Results } from './record/results.ts'
 import { openSender, type Sender } from './send/sender.ts'
 import { DueRows } from './take/due-rows.ts'
+import { DueWatch } from './take/due-watch.ts'
 import { StreamConsumer } from './take/stream-consumer.ts'
-
-/** How late a retry may be for want of a look. */
-const DUE_POLL_MS = 100
 
 /** Parked rows of a lane that is not open: after a restart, or when a destination is enabled. */
 const PARKED_SCAN_MS = 1_000
 const PACING_WRITE_MS = 1_000
 
-/** Which partitions are to be taken from, and whether the stream forgot who asked. */
+/** Which partitions are to be taken from, whether there is room again, and whether the stream forgot who asked. */
 const STREAM_LOOK_MS = 100
+/** The same while no delivery is in memory: there is room. */
+const STREAM_IDLE_MS = 1_000
 
 /** A worker that is told to stop hands over, and writes what it has, for this long. */
 const STOP_MS = HAND_OVER_MS + 2_000
@@ -88,7 +88,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { signal } = stop
   const identity = { id: newId(clock.now()), role: 'worker', name }
   const stations = openStations({ ...deps, manager: await deliveryManager(nats) })
-  const { holdings, results, sender, lanes, streamConsumer, due } = stations
+  const { holdings, results, sender, lanes, streamConsumer, due, dueWatch } = stations
   const partitions = openPartitions(deps, stations, { name, processId: identity.id })
   const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
     refresh(lanes, log, changes),
@@ -102,15 +102,18 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
   })
   const online = followOnline(nats, (connectorId) => lanes.noteOnline(connectorId))
-  const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
+  const repeat = (ms: number, task: string, act: () => Promise<Rest | void>): Promise<void> =>
     every(ms, { signal, log, name: task }, act)
   const tasks = [
     feed.done,
-    repeat(PROCESS_LIVE_MS / 5, 'presence', () => reportProcess(db, identity)),
-    repeat(DUE_POLL_MS, 'due', () => due.take()),
+    repeat(PROCESS_LIVE_MS / 3, 'presence', () => reportProcess(db, identity)),
     repeat(PARKED_SCAN_MS, 'parked', stations.findParked),
     repeat(PACING_WRITE_MS, 'pacing', stations.writePacing),
-    repeat(STREAM_LOOK_MS, 'stream', () => streamConsumer.look(holdings.holds())),
+    repeat(STREAM_LOOK_MS, 'stream', async () => {
+      await streamConsumer.look(holdings.holds())
+      const isIdle = lanes.held + results.backlog() === 0
+      return { restMs: isIdle ? STREAM_IDLE_MS : STREAM_LOOK_MS }
+    }),
   ]
   return {
     partitions: () => holdings.holds().map(({ partition }) => partition),
@@ -122,7 +125,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       online[Symbol.dispose]()
       await Promise.all([partitions.stop(STOP_MS), sender.tester.drain(DRAIN_MS)])
       stop.abort()
-      await Promise.all(tasks)
+      await Promise.all([...tasks, dueWatch[Symbol.asyncDispose]()])
       await within(DRAIN_MS, streamConsumer.stopAll(), () => undefined)
       // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
       await within(DRAIN_MS, results.drain(), () => undefined)
@@ -145,6 +148,7 @@ interface Stations {
   lanes: Lanes
   streamConsumer: StreamConsumer
   due: DueRows
+  dueWatch: DueWatch
   writePacing: () => Promise<void>
   findParked: () => Promise<void>
 }
@@ -155,7 +159,7 @@ function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Station
   const holdings = new Holdings()
   const inFlight = new InFlight()
   metrics.watch({ ...memory, underWay: () => inFlight.underWay.size })
-  const results = openResults(deps)
+  const results = openResults({ ...deps, expectDue: (atMs) => dueWatch.expect(atMs) })
   const sender = openSender({ ...deps, results, inFlight })
   const pacer = new Pacer()
   const withdrawals = new Withdrawals(clock)
@@ -179,6 +183,8 @@ function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Station
     memory: memory.work,
   })
   lanes.onRoom((partition) => streamConsumer.madeRoom(partition))
+  const due = new DueRows({ ...deps, holdings, inFlight, results, lanes, memory })
+  const dueWatch = new DueWatch({ ...deps, due })
   return {
     holdings,
     inFlight,
@@ -187,7 +193,8 @@ function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Station
     withdrawals,
     lanes,
     streamConsumer,
-    due: new DueRows({ ...deps, holdings, inFlight, results, lanes, memory }),
+    due,
+    dueWatch,
     writePacing: pacingWriter(deps.db, pacer),
     async findParked() {
       for (const lane of await parkedRows.find()) await lanes.noteParked(lane)
@@ -251,12 +258,13 @@ async function deletedOf(
 
 /** The loop that takes partitions and gives them up, on behalf of all stations. */
 function openPartitions(deps: WorkerDeps, stations: Stations, member: Member): Partitions {
-  const { holdings, lanes, streamConsumer, due, findParked } = stations
+  const { holdings, lanes, streamConsumer, dueWatch, findParked } = stations
   return new Partitions(
     { ...deps, member, holdings },
     {
       took: () => {
-        const looks = [streamConsumer.look(holdings.holds()), due.take(), findParked()]
+        dueWatch.look()
+        const looks = [streamConsumer.look(holdings.holds()), findParked()]
         Promise.all(looks).catch((err: unknown) =>
           deps.log.warn({ err }, 'Cannot take partitions over'),
         )

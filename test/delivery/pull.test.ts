@@ -173,7 +173,7 @@ async function openStreamConsumer(
   const streamConsumer = new StreamConsumer({
     ...deps,
     clock,
-    results: openResults({ pool, clock, log, name: 'test' }),
+    results: openResults({ pool, clock, log, name: 'test', expectDue: () => {} }),
     inFlight,
     lanes: {
       get held() {

@@ -93,6 +93,21 @@ export interface EndedWindow extends UsageWindow {
   overrides: Record<string, unknown>
 }
 
+/** Windows that ended before a time and are not closed; all that was counted in them is in their sum. */
+const endedBefore = (cutoff: Date) => sql`
+    from usage u join organisation o on o.id = u.organisation_id
+    cross join lateral (select coalesce(u.ends_at,
+      (date_trunc('month', u.window_started_at at time zone 'UTC') + interval '1 month') at time zone 'UTC') as ends_at) w
+    where u.closed_at is null and u.window_started_at < ${cutoff} and w.ends_at <= ${cutoff}
+      and not exists (
+        select from usage_delta d
+        where d.organisation_id = u.organisation_id and d.at >= u.window_started_at and d.at < w.ends_at)`
+
+export async function hasEndedWindows(db: Db, cutoff: Date): Promise<boolean> {
+  const { rows } = await sql`select ${endedBefore(cutoff)} limit 1`.execute(db)
+  return rows.length > 0
+}
+
 /** The oldest windows that ended before `cutoff`, locked to the end of the transaction. */
 export async function takeEndedWindows(db: Db, cutoff: Date): Promise<EndedWindow[]> {
   const { rows } = await sql<{
@@ -106,13 +121,7 @@ export async function takeEndedWindows(db: Db, cutoff: Date): Promise<EndedWindo
   }>`
     select u.organisation_id as "organisationId", u.window_started_at as "startedAt", w.ends_at as "endsAt",
       u.deliveries, u.ledgered, coalesce(u.plan, o.plan) as plan, o.overrides
-    from usage u join organisation o on o.id = u.organisation_id
-    cross join lateral (select coalesce(u.ends_at,
-      (date_trunc('month', u.window_started_at at time zone 'UTC') + interval '1 month') at time zone 'UTC') as ends_at) w
-    where u.closed_at is null and u.window_started_at < ${cutoff} and w.ends_at <= ${cutoff}
-      and not exists (
-        select from usage_delta d
-        where d.organisation_id = u.organisation_id and d.at >= u.window_started_at and d.at < w.ends_at)
+    ${endedBefore(cutoff)}
     order by u.window_started_at, u.organisation_id limit ${CLOSE_BATCH}
     for update of u skip locked`.execute(db)
   return rows.map(({ startedAt, endsAt, ...row }) => ({

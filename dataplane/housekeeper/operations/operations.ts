@@ -46,16 +46,18 @@ const DELETE_BATCH = 1_000
 
 /**
  * Works on the operations that are due: one chunk of one operation of each organisation, round by round, so that a
- * large one holds up nobody. (decisions: Resources, Bulk)
+ * large one holds up nobody. Whether there was one. (decisions: Resources, Bulk)
  */
-export async function runOperations(deps: OperationDeps, mayGoOn: () => boolean): Promise<void> {
+export async function runOperations(deps: OperationDeps, mayGoOn: () => boolean): Promise<boolean> {
+  let hasWorked = false
   const endsAt = performance.now() + RUN_MS
   for (;;) {
     const due = await dueOperations(deps.db, new Date(deps.clock.now()), ROUND_MAX)
-    if (due.length === 0) return
+    if (due.length === 0) return hasWorked
     for (const id of due) {
-      if (!mayGoOn() || performance.now() > endsAt) return
+      if (!mayGoOn() || performance.now() > endsAt) return true
       await workOn(deps, id)
+      hasWorked = true
     }
   }
 }

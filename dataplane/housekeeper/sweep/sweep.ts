@@ -18,7 +18,7 @@ import { findLines, type Line } from '../../../core/jetstream/delivery-backlog.t
 import { deleteDeliveryConsumer } from '../../../core/jetstream/delivery-stream.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
-import { wakeWorkers } from '../../../core/notices/wake-workers.ts'
+import { wakeWorkers } from '../../../core/notices/wake.ts'
 import { entitlementsOf, isPaced, type Plans } from '../../../core/plans/plans.ts'
 import { Lines } from './lines.ts'
 
@@ -89,11 +89,12 @@ export class Sweep {
     return Math.max(0, untilMs - timeOfId(this.#watermark))
   }
 
-  async pass(): Promise<void> {
+  /** Whether there are first attempts to look after. */
+  async pass(): Promise<boolean> {
     // First: deliveries that are made while it is too high would be below it for good.
     const watermark = await heldWatermark(this.#deps)
     const isKnown = watermark === this.#watermark
-    if (isKnown && performance.now() < this.#restUntil) return
+    if (isKnown && performance.now() < this.#restUntil) return true
     const former = isKnown ? this.#walk : undefined
     const walk = former ?? { fromId: watermark, heldId: undefined, tookMs: 0 }
     const inLine = await this.#standingInLine()
@@ -108,6 +109,7 @@ export class Sweep {
     this.#walk = isOver ? undefined : walk
     const restMs = isOver && former ? Math.min(walk.tookMs * RESTS, REST_MAX_MS) : 0
     this.#restUntil = performance.now() + restMs
+    return !isOver || walk.heldId !== undefined || inLine.size > 0
   }
 
   /** True at the end of the walk. */

@@ -23,13 +23,17 @@ const KEPT_DAYS: readonly [Granularity, days: number][] = [
   ['day', ROLLUP_DAYS_OF_DAYS],
 ]
 
-/** Adds up what was counted since the last time. Any number of processes may do it at once. */
-export async function foldStatistics(db: Db): Promise<void> {
+/** Adds up what was counted since the last time. Any number of processes may do it at once. Whether there was something. */
+export async function foldStatistics(db: Db): Promise<boolean> {
+  let hasWorked = false
   for (const fold of [foldEvents, foldDeliveries]) {
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      if ((await fold(db)) < FOLD_BATCH) break
+      const folded = await fold(db)
+      hasWorked ||= folded > 0
+      if (folded < FOLD_BATCH) break
     }
   }
+  return hasWorked
 }
 
 export async function pruneStatistics(db: Db, nowMs: number): Promise<void> {

@@ -8,6 +8,7 @@ import {
 import { readWatermark } from '../../../core/db/deliveries/upkeep/sweep.ts'
 import { firstIdAt, timeOfId } from '../../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../../core/limits.ts'
+import type { Rest } from '../../every.ts'
 
 /** A first attempt that has not ended after this long waits. */
 const MOMENT_MS = 1_000
@@ -22,8 +23,12 @@ const STEP_ROWS = 2_000
 const PAUSES = 29
 const PAUSE_MAX_MS = 30_000
 
-/** From the end of a walk to the next. */
+/** From the end of a walk to the next, and from one that found nothing. */
 const REST_MS = 1_000
+const IDLE_MS = 4_000
+
+/** Between two steps, however quick they are. */
+const STEPS_MS = 100
 
 /** All that waits, as the last walk found it. */
 export interface WaitingTotals {
@@ -63,10 +68,10 @@ export class WaitingCounts {
     this.#clock = clock
   }
 
-  /** The next step, when it is due. */
-  async step(): Promise<void> {
+  /** The next step, when it is due. Returns when the one after it is. */
+  async step(): Promise<Rest> {
     const startedAt = performance.now()
-    if (startedAt < this.#dueAt) return
+    if (startedAt < this.#dueAt) return { restMs: this.#dueAt - startedAt }
     const walk = this.#walk ?? { afterId: firstIdAt(0), counted: new Map() }
     // Start over when it fails.
     this.#walk = undefined
@@ -76,16 +81,20 @@ export class WaitingCounts {
       nowMs: this.#clock.now(),
     })
     for (const row of counted) addTo(walk.counted, row)
-    if (lastId === undefined) await this.#keep([...walk.counted.values()])
+    let restMs = STEPS_MS
+    if (lastId === undefined)
+      restMs = (await this.#keep([...walk.counted.values()])) ? REST_MS : IDLE_MS
     else this.#walk = { ...walk, afterId: lastId }
     const endedAt = performance.now()
     const tookMs = endedAt - startedAt
     const pauseMs = Math.min(PAUSE_MAX_MS, Math.min(tookMs, this.#lastMs) * PAUSES)
-    this.#dueAt = endedAt + (lastId === undefined ? Math.max(REST_MS, pauseMs) : pauseMs)
+    this.#dueAt = endedAt + Math.max(restMs, pauseMs)
     this.#lastMs = tookMs
+    return { restMs: this.#dueAt - endedAt }
   }
 
-  async #keep(counted: CountedWaiting[]): Promise<void> {
+  /** Whether something waits. */
+  async #keep(counted: readonly CountedWaiting[]): Promise<boolean> {
     const nowMs = this.#clock.now()
     const watermark = await readWatermark(this.#db)
     if (this.#fromId === undefined || watermark > this.#fromId) this.#fromId = watermark
@@ -102,6 +111,7 @@ export class WaitingCounts {
     // Below the first that waits all is done, except for what is not committed yet.
     const walkedTo = first !== undefined && first < settledId ? first : settledId
     if (walkedTo > this.#fromId) this.#fromId = walkedTo
+    return counted.length > 0 || first !== undefined
   }
 }
 

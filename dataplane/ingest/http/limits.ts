@@ -36,11 +36,11 @@ interface Limit {
 export class IngestLimits implements Disposable {
   readonly #deps: { nats: NatsConnection; clock: Clock; log: Logger; processId: string }
   readonly #limits = new Map<string, Limit>()
-  readonly #exchange: NodeJS.Timeout
+  /** Runs while there is something to tell. */
+  #exchange: NodeJS.Timeout | undefined
 
   constructor(deps: { nats: NatsConnection; clock: Clock; log: Logger; processId: string }) {
     this.#deps = deps
-    this.#exchange = setInterval(() => this.#tell(), EXCHANGE_MS)
     deps.nats.subscribe(INGEST_COUNTS, {
       callback: (error, message) => {
         if (error === null) this.#hear(message.string())
@@ -55,12 +55,13 @@ export class IngestLimits implements Disposable {
     if (admission.allowed) {
       limit.state.tatMs = admission.tatMs
       limit.taken++
+      this.#exchange ??= setTimeout(() => this.#tell(), EXCHANGE_MS)
     }
     return admission
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#exchange)
+    clearTimeout(this.#exchange)
   }
 
   #limitOf(scopeId: string, perSecond: number): Limit {
@@ -80,6 +81,7 @@ export class IngestLimits implements Disposable {
   }
 
   #tell(): void {
+    this.#exchange = undefined
     const counts: [string, number, number][] = []
     for (const [scopeId, limit] of this.#limits) {
       if (limit.taken === 0) continue

@@ -65,6 +65,8 @@ export function openResults(deps: {
   log: Logger
   /** The name that claimed rows carry. */
   name: string
+  /** Told when the first of the rows that were just written is due. */
+  expectDue: (atMs: number) => void
 }): Results {
   const { pool, clock } = deps
   const stubborn = async (write: (tries: number) => Promise<unknown>): Promise<void> => {
@@ -83,6 +85,7 @@ export function openResults(deps: {
     await stubborn(async (tries) => {
       lost = await recordResults(pool, items, tries)
     })
+    deps.expectDue(Math.min(...items.map(({ nextAtMs }) => nextAtMs ?? Number.POSITIVE_INFINITY)))
     if (lost.size > 0)
       deps.log.warn({ count: lost.size }, 'Discarded results: another worker owns the partition')
     return items.map(({ deliveryId }) => ({ isKept: !lost.has(deliveryId) }))

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Pool } from '../../../core/db/connection/db.ts'
-import { claimDue } from '../../../core/db/deliveries/work/claims.ts'
+import { claimDue, firstDueAt } from '../../../core/db/deliveries/work/claims.ts'
 import { CLAIM_BYTES_MAX, LEASE_MS, WORK_MAX } from '../../../core/limits.ts'
 import type { InFlight } from '../in-flight/in-flight.ts'
 import type { Memory } from '../in-flight/memory.ts'
@@ -43,6 +43,13 @@ export class DueRows {
     } finally {
       this.#taking.delete(taking)
     }
+  }
+
+  /** When the next row is due, as the clock of this process has it. Infinity when no row has a time. */
+  async nextAt(): Promise<number> {
+    const owned = this.#deps.holdings.holds().map(({ partition }) => partition)
+    if (owned.length === 0) return Number.POSITIVE_INFINITY
+    return (await firstDueAt(this.#deps.pool, owned)) ?? Number.POSITIVE_INFINITY
   }
 
   /** Resolves when the rows that are on their way now have come. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-import { textArray, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
+import { int2Array, textArray, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
 import { eachPartition, placeOfDelivery } from '../../connection/day-partitions.ts'
 import { holdColumns, type Hold } from './partition-owners.ts'
 import { readClaimed, type ClaimableRow, type ClaimedDelivery, type Lease } from './read-claimed.ts'
@@ -87,6 +87,26 @@ export async function claimDue(
   const claimed = await complete(pool, rows.toSorted(byTime), claim)
   await showInFlight(pool, claimed.deliveries, claim)
   return claimed
+}
+
+/** An index gives the first of each partition. */
+const FIRST_DUE = `
+  select min(first.next_at) as at from unnest($1::int2[]) as p (partition) cross join lateral (
+    select w.next_at from delivery_waiting w
+    where w.partition = p.partition and w.next_at is not null order by w.next_at limit 1
+  ) as first`
+
+/** When the next row of these partitions is due; undefined when none has a time. */
+export async function firstDueAt(
+  pool: pg.Pool,
+  partitions: readonly number[],
+): Promise<number | undefined> {
+  const { rows } = await pool.query<{ at: Date | null }>({
+    name: 'first_due',
+    text: FIRST_DUE,
+    values: [int2Array(partitions)],
+  })
+  return rows[0]?.at?.getTime()
 }
 
 interface ParkedLane {
