@@ -10,6 +10,7 @@ import { z } from 'zod'
 const Standalone = z.object({
   apiUrl: z.string(),
   ingestUrl: z.string(),
+  gatewayUrl: z.string(),
   apiKey: z.string(),
   databaseUrl: z.string(),
   natsUrl: z.string(),
@@ -22,6 +23,7 @@ const START_DEADLINE_MS = 120_000
 export interface Installation extends AsyncDisposable {
   apiUrl: string
   ingestUrl: string
+  gatewayUrl: string
   databaseUrl: string
   natsUrl: string
   supervisorPid: number
@@ -55,12 +57,13 @@ export async function startInstallation(
     if (performance.now() > deadline || child.exitCode !== null) throw new Error('Cannot start')
     await sleep(100)
   }
-  const { apiUrl, ingestUrl, apiKey, databaseUrl, natsUrl, pid } = Standalone.parse(
+  const { apiUrl, ingestUrl, gatewayUrl, apiKey, databaseUrl, natsUrl, pid } = Standalone.parse(
     JSON.parse(readFileSync(file, 'utf8')),
   )
   return {
     apiUrl,
     ingestUrl,
+    gatewayUrl,
     databaseUrl,
     natsUrl,
     supervisorPid: pid,

@@ -14,6 +14,7 @@ import { isolation } from './scenarios/isolation.ts'
 import { latency } from './scenarios/latency.ts'
 import { memory } from './scenarios/memory.ts'
 import { pacing } from './scenarios/pacing.ts'
+import { privateDestinations } from './scenarios/private.ts'
 import { reads } from './scenarios/reads.ts'
 import { scaling } from './scenarios/scaling.ts'
 import { soak } from './scenarios/soak.ts'
@@ -50,6 +51,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   memory: () => memory(given),
   pacing: () => pacing(given),
   isolation: () => isolation(given),
+  private: () => privateDestinations(given),
   hostile: () => hostile({ ...given, only: values.attack }),
   bodies: () => bodies(given),
   idle: () => idle(given),

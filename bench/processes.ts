@@ -1,7 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** The parts of the relay that CPU and memory are told apart for. */
-export const PARTS = ['ingest', 'worker', 'api', 'housekeeper', 'postgres', 'nats'] as const
+export const PARTS = [
+  'ingest',
+  'worker',
+  'gateway',
+  'agent',
+  'api',
+  'housekeeper',
+  'postgres',
+  'nats',
+] as const
 
 export type Part = (typeof PARTS)[number]
 
@@ -9,6 +18,8 @@ export function forEachPart<T>(valueOf: (part: Part) => T): Record<Part, T> {
   return {
     ingest: valueOf('ingest'),
     worker: valueOf('worker'),
+    gateway: valueOf('gateway'),
+    agent: valueOf('agent'),
     api: valueOf('api'),
     housekeeper: valueOf('housekeeper'),
     postgres: valueOf('postgres'),

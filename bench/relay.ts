@@ -9,7 +9,11 @@ export interface Relay extends AsyncDisposable {
   installation: Installation
   sink: Sink
   run(
-    traffic: Pick<Traffic, 'seconds' | 'connections' | 'rate' | 'window'> & Pick<Target, 'ports'>,
+    traffic: Pick<Traffic, 'seconds' | 'connections' | 'rate' | 'window'> &
+      Pick<Target, 'ports'> & {
+        /** Another source than those that the relay was opened with. */
+        target?: Target
+      },
   ): Promise<Run>
   /** Gets so many events accepted, whatever becomes of them. */
   fill(count: number): Promise<void>
@@ -39,11 +43,11 @@ export async function openRelay(options: RelayOptions): Promise<Relay> {
   return {
     installation,
     sink,
-    run: ({ ports, ...traffic }) =>
+    run: ({ ports, target: other = target, ...traffic }) =>
       runTraffic(sink, {
         ...traffic,
         fanOut: options.fanOut,
-        target: { ...target, run: runs++, ...(ports && { ports }) },
+        target: { ...other, run: runs++, ...(ports && { ports }) },
         supervisorPid: installation.supervisorPid,
         besides: [...installation.besides],
       }),

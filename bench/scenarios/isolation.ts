@@ -42,7 +42,8 @@ export async function isolation(options: IsolationOptions): Promise<Row[]> {
   ]
 }
 
-async function normal(relay: Relay, beside: string, seconds: number): Promise<Row> {
+/** Normal traffic to the destinations of the relay. */
+export async function normal(relay: Relay, beside: string, seconds: number): Promise<Row> {
   await relay.run({ seconds: WARM_UP_SECONDS, connections: CONNECTIONS, rate: RATE })
   const run = await relay.run({ seconds, connections: CONNECTIONS, rate: RATE })
   const at = (share: number): string => percentile(run.answerToArrival, share).toFixed(2)
