@@ -61,6 +61,12 @@ export class IdentityFile {
     }
   }
 
+  /** The relay ended the agent that has this directory. */
+  hasEnded(): boolean {
+    const kept = this.read()
+    return kept !== undefined && 'ended' in kept
+  }
+
   write(identity: Identity | Ended): void {
     const beside = join(this.#dir, `.${FILE}.${process.pid}`)
     rmSync(beside, { force: true })

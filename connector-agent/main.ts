@@ -41,7 +41,10 @@ if (wantsHelp(args)) {
 async function run(settings: AgentSettings): Promise<void> {
   const log = openAgentLog(settings.LOG_LEVEL, process.stdout.isTTY)
   const file = new IdentityFile(settings.STATE_DIR)
-  using _lock = await lockState(settings.STATE_DIR)
+  using _lock = await lockState(
+    settings.STATE_DIR,
+    `Cannot start: another agent uses the directory ${settings.STATE_DIR}. Give this one its own with --state-dir`,
+  )
   const version = readVersion()
   const registry = new Registry()
   const performed = (done: Performed): void => logRequest(log, done)

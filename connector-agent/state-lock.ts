@@ -11,16 +11,14 @@ const HASH_LENGTH = 16
 
 /**
  * Keeps two agents from sharing a state directory, and so an identity. A socket is free again in the moment in which its
- * process ends, however it ends. Throws when another agent has the directory.
+ * process ends, however it ends. Throws `taken` when another agent has the directory.
  */
-export async function lockState(dir: string): Promise<Disposable> {
+export async function lockState(dir: string, taken: string): Promise<Disposable> {
   const path = socketPath(realpathSync(dir))
   const server = createServer((socket) => socket.destroy())
   if (!(await listens(server, path))) {
     if (await answers(path)) {
-      throw new Error(
-        `Cannot start: another agent uses the directory ${dir}. Give this one its own with --state-dir`,
-      )
+      throw new Error(taken)
     }
     rmSync(path, { force: true })
     if (!(await listens(server, path))) throw new Error(`Cannot start: cannot lock ${dir}`)
