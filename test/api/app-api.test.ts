@@ -119,6 +119,15 @@ test('a project of another organisation is not found, like none at all', async (
   expect(real).toEqual(invented)
 })
 
+test('a resource of another project of the organisation is found in its own path alone', async () => {
+  const made = await owner.visit('POST', at('/sources'), { name: 'in the first' })
+  const second = (await owner.visit('POST', at('/projects'), { name: 'second' })).body.id
+  expect((await owner.visit('GET', at(`/sources/${made.body.id}`, second))).status).toBe(404)
+  expect((await owner.visit('DELETE', at(`/sources/${made.body.id}`, second))).status).toBe(404)
+  expect((await owner.visit('GET', at(`/sources/${made.body.id}`))).status).toBe(200)
+  expect((await owner.visit('GET', at('/sources', second))).body.data).toEqual([])
+})
+
 test('a secret asks for the password again a quarter of an hour later', async () => {
   const made = await owner.visit('POST', at('/destinations'), {
     name: 'signed',

@@ -6,6 +6,7 @@ import { openApiDocument, openApiRoute } from '../../api/openapi/document.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId, encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { covers, RESOURCES, type Need, type Permissions } from '../../core/keys/permissions.ts'
+import { seedPerson, signIn } from '../browser-like.ts'
 import type { Answer } from '../call-api.ts'
 import { seedConnector } from '../seed-connector.ts'
 import { seedDelivery, seedEvent } from '../seed.ts'
@@ -16,7 +17,9 @@ type Ids = Readonly<Partial<Record<Prefix, string>>>
 
 interface Holder {
   name: string
-  key: string
+  /** Or a session of the dashboard, whose requests go to /app/api. */
+  key?: string
+  cookie?: string
   permissions: Permissions | null
   /** Ids that this key must not reach. */
   foreign: Ids
@@ -75,6 +78,22 @@ beforeAll(async () => {
       own: beside,
     },
   ]
+  const { organisationId } = world
+  await seedPerson(world, 'owner@example.com', { [organisationId]: 'owner' })
+  await seedPerson(world, 'member@example.com', { [organisationId]: 'member' })
+  await seedPerson(world, 'theirs@example.com', { [other.organisationId]: 'owner' })
+  const session = async (email: string) => ({ cookie: (await signIn(world, email)).cookie ?? '' })
+  const theirReach = { foreign: mine, own: theirs }
+  holders.push(
+    { name: 'owner', permissions: EVERYTHING, ...(await session('owner@example.com')), ...reach },
+    { name: 'member', permissions: null, ...(await session('member@example.com')), ...reach },
+    {
+      name: 'owner of the others',
+      permissions: EVERYTHING,
+      ...(await session('theirs@example.com')),
+      ...theirReach,
+    },
+  )
   theirUuids = Object.entries({ ...theirs, org: other.organisationId }).map(([prefix, id]) =>
     decode(prefix, id),
   )
@@ -107,7 +126,9 @@ test.for(named)(
   async ([, route]) => {
     const before = await theirRows()
     for (const holder of holders.filter(({ permissions }) => mayAsk(route, permissions))) {
-      for (const place of placesOf(route)) {
+      // A free name makes a resource of the holder's own, which must not be one of theirs.
+      const mayMake = holder.own !== theirs
+      for (const place of placesOf(route).filter(({ name }) => mayMake || name !== 'name')) {
         const foreign = await ask(route, holder, place.fill(holder.foreign))
         const missing = await ask(route, holder, place.fill(fresh(holder.foreign)))
         const what = `${holder.name}: ${place.name}`
@@ -130,10 +151,8 @@ test.for(named)('%s refuses what a key lacks before it looks at ids or body', as
       for (const ids of [holder.own, holder.foreign, fresh(holder.foreign)]) {
         answers.push(await ask(route, holder, { ...request(route, ids), body }))
       }
-      expect(answers[0]?.body).toMatchObject({
-        code: 'INSUFFICIENT_API_KEY_PERMISSIONS',
-        status: 403,
-      })
+      const code = holder.cookie === undefined ? 'INSUFFICIENT_API_KEY_PERMISSIONS' : 'FORBIDDEN'
+      expect(answers[0]?.body).toMatchObject({ code, status: 403 })
       expect(answers.map(({ body: told }) => told)).toEqual(answers.map(() => answers[0]?.body))
     }
   }
@@ -199,22 +218,33 @@ function placesOf(route: KeyedRoute) {
 
 async function ask(
   route: KeyedRoute,
-  { key, own }: Holder,
+  { key, cookie, own }: Holder,
   fill: Request | ((own: Ids) => Request),
 ): Promise<Answer> {
-  const { path, body, headers } = typeof fill === 'function' ? fill(own) : fill
+  const asked = typeof fill === 'function' ? fill(own) : fill
+  const { path, body, headers } = cookie === undefined ? asked : atDashboard(asked, own, cookie)
   if (route.contentType === undefined) {
-    return await world.api(route.method, path, body, { key, headers })
+    return await world.api(route.method, path, body, { key: key ?? null, headers })
   }
   // A stream goes on: what matters is whether it began.
   const stop = new AbortController()
   const response = await fetch(`${world.apiUrl}${path}`, {
-    headers: { authorization: `Bearer ${key}`, ...headers },
+    headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
     signal: stop.signal,
   })
   const answer = response.ok ? undefined : await response.json()
   stop.abort()
   return { status: response.status, headers: response.headers, body: answer }
+}
+
+/** The same request of a session: the project that a key names in a header stands in the path. */
+function atDashboard({ path, body, headers }: Request, own: Ids, cookie: string): Request {
+  const projectId = headers['x-project-id'] ?? idFrom(own, 'prj')
+  return {
+    path: path.replace('/v1/', `/app/api/${projectId}/`),
+    body,
+    headers: { cookie, origin: world.apiUrl },
+  }
 }
 
 /** The request that the document shows, with ids of the given set. */
