@@ -5,9 +5,10 @@ import type { Registry } from 'prom-client'
 import type { Logger } from '../core/log.ts'
 import { Memories } from './connector/memory.ts'
 import { reconcileConnector } from './connector/reconcile.ts'
+import { DECLARED, reconcileDeclared, type Written } from './declared/reconcile.ts'
 import { openOperatorMetrics } from './operator-metrics.ts'
 import { reconcileRelay } from './relay-kind/reconcile.ts'
-import { Relays } from './relay/relays.ts'
+import { type Listed, Relays } from './relay/relays.ts'
 import { Recorder } from './runtime/events/recorder.ts'
 import { KubeClient } from './runtime/kube/client.ts'
 import type { Connection } from './runtime/kube/connection.ts'
@@ -126,13 +127,21 @@ async function lead({
     workers: number,
     reconcile: (key: string) => Promise<Outcome>,
   ): Controller => new Controller({ name, workers, log, metrics, reconcile })
-  const controllers = {
+  const controllers: Partial<Record<'relays' | Listed, Controller>> = {
     relays: controller('relay', OTHER_WORKERS, async (key) => await reconcileRelay(deps, key)),
     connectors: controller(
       'connector',
       CONNECTOR_WORKERS,
       async (key) => await reconcileConnector(deps, memories, key),
     ),
+  }
+  for (const declared of DECLARED) {
+    const written: Written = new Map()
+    controllers[declared.listed] = controller(
+      declared.kind.kind.toLowerCase(),
+      OTHER_WORKERS,
+      async (key) => await reconcileDeclared(deps, declared, written, key),
+    )
   }
   queues = wire(world, controllers, memories)
   const ended = new AbortController()

@@ -22,7 +22,7 @@ const end = (kind: string): z.ZodOptional<z.ZodObject<{ name: z.ZodString }>> =>
     .optional()
     .describe(`The ${kind} by its object.`)
 
-const ConnectionSpec = z
+export const ConnectionSpec = z
   .object({
     ...declared,
     displayName: displayName

@@ -36,7 +36,7 @@ const Auth = z
   })
   .describe('How Postern proves itself to the destination.')
 
-const DestinationSpec = z
+export const DestinationSpec = z
   .object({
     ...declared,
     displayName: displayName

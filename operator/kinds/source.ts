@@ -16,7 +16,7 @@ import {
   SecretKeyRef,
 } from './parts.ts'
 
-const SourceSpec = z
+export const SourceSpec = z
   .object({
     ...declared,
     displayName: displayName

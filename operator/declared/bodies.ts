@@ -1,0 +1,133 @@
+import type { z } from 'zod'
+
+import { ConnectionSpec } from '../kinds/connection.ts'
+import { DestinationSpec } from '../kinds/destination.ts'
+import type { SecretKeyRef } from '../kinds/parts.ts'
+import { SourceSpec } from '../kinds/source.ts'
+import { Halt } from '../relay/problem.ts'
+import type { KubeObject } from '../runtime/kube/object.ts'
+import type { Store } from '../runtime/watch/store.ts'
+import type { Deps } from '../world/deps.ts'
+
+/** Objects that are named may come later: whoever waits is woken when they do. */
+const WAIT = { isStalled: false, againMs: 60_000 }
+
+type Reader = (ref: SecretKeyRef) => Promise<string>
+
+/** The body of a source as the API has it, its secrets read from their Secrets. */
+export async function sourceBody(deps: Deps, object: KubeObject): Promise<object> {
+  const { verifier, handshake, enabled, ...spec }: z.infer<typeof SourceSpec> = SourceSpec.parse(
+    object['spec'],
+  )
+  const read = readerOf(deps, object)
+  const { eventTypeField, idempotencyKeys, allowedMethods, maxPayloadSizeKb, ingestResponse } = spec
+  return {
+    isEnabled: enabled,
+    verifier: verifier && (await withSecrets(verifier, read)),
+    handshake: handshake && { verifyToken: await read(handshake.verifyTokenSecretRef) },
+    eventTypeField,
+    idempotencyKeys,
+    allowedMethods,
+    maxPayloadSizeKb,
+    ingestResponse,
+  }
+}
+
+export async function destinationBody(deps: Deps, object: KubeObject): Promise<object> {
+  const spec = DestinationSpec.parse(object['spec'])
+  const read = readerOf(deps, object)
+  const headers: Record<string, string> = { ...spec.headers }
+  for (const { name, secretRef } of spec.headersFrom ?? []) headers[name] = await read(secretRef)
+  const { url, mode, method, timeoutMs, rateLimit, rateLimitPeriod, maxConcurrency } = spec
+  const { connectorRef, connectorId, retryPolicy, auth, enabled } = spec
+  const { connectors } = deps.world
+  return {
+    url,
+    mode,
+    method,
+    timeoutMs,
+    rateLimit,
+    rateLimitPeriod,
+    maxConcurrency,
+    retryPolicy,
+    isEnabled: enabled,
+    connectorId: connectorRef
+      ? idOf(connectors, object, {
+          name: connectorRef.name,
+          member: 'connectorId',
+          kind: 'Connector',
+        })
+      : connectorId,
+    headers,
+    auth: auth && (await authBody(auth, read)),
+  }
+}
+
+export async function connectionBody(deps: Deps, object: KubeObject): Promise<object> {
+  const { sourceRef, sourceId, destinationRef, destinationId, enabled, filter } =
+    ConnectionSpec.parse(object['spec'])
+  const { sources, destinations } = deps.world
+  return await Promise.resolve({
+    sourceId: sourceRef
+      ? idOf(sources, object, { name: sourceRef.name, member: 'sourceId', kind: 'Source' })
+      : sourceId,
+    destinationId: destinationRef
+      ? idOf(destinations, object, {
+          name: destinationRef.name,
+          member: 'destinationId',
+          kind: 'Destination',
+        })
+      : destinationId,
+    isEnabled: enabled,
+    filter,
+  })
+}
+
+type Auth = NonNullable<z.infer<typeof DestinationSpec>['auth']>
+
+async function authBody(auth: Auth, read: Reader): Promise<object> {
+  const { passwordSecretRef, tokenSecretRef, clientSecretRef, ...open } = auth
+  return {
+    ...open,
+    ...(passwordSecretRef && { password: await read(passwordSecretRef) }),
+    ...(tokenSecretRef && { token: await read(tokenSecretRef) }),
+    ...(clientSecretRef && { clientSecret: await read(clientSecretRef) }),
+  }
+}
+
+function readerOf({ secrets }: Deps, { metadata }: KubeObject): Reader {
+  return async (ref) => {
+    const value = await secrets.value(metadata.namespace ?? '', ref)
+    if (value !== undefined) return value
+    throw new Halt('SecretNotFound', `The Secret "${ref.name}" has no key "${ref.key}"`, WAIT)
+  }
+}
+
+/** In place of each `secretRef`, at any depth, the `secret` that it names. */
+async function withSecrets(value: unknown, read: Reader): Promise<unknown> {
+  if (Array.isArray(value)) {
+    return await Promise.all(value.map(async (item) => await withSecrets(item, read)))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if ('secret' in value) {
+    throw new Halt('Refused', 'verifier.secret: a secret does not belong here. Use secretRef')
+  }
+  const members = await Promise.all(
+    Object.entries(value).map(async ([name, member]): Promise<[string, unknown]> => {
+      if (name !== 'secretRef') return [name, await withSecrets(member, read)]
+      return ['secret', await read({ name: String(member?.name), key: String(member?.key) })]
+    }),
+  )
+  return Object.fromEntries(members)
+}
+
+function idOf(
+  store: Store<KubeObject>,
+  { metadata }: KubeObject,
+  { name, member, kind }: { name: string; member: string; kind: string },
+): string {
+  const named = store.get(`${metadata.namespace}/${name}`)
+  const id: string | undefined = named?.['status']?.[member]
+  if (id !== undefined && named?.metadata.deletionTimestamp === undefined) return id
+  throw new Halt(`WaitingFor${kind}`, `The ${kind} "${name}" is not in the relay yet`, WAIT)
+}

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto'
+
+import { Wait } from '../connector/remote.ts'
+import { CONNECTION } from '../kinds/connection.ts'
+import { DESTINATION } from '../kinds/destination.ts'
+import { SOURCE } from '../kinds/source.ts'
+import { markersOf, ownerIn, ownerInWords } from '../relay/markers.ts'
+import type { Item, Poller } from '../relay/poller.ts'
+import { Halt, problemOf, type Problem } from '../relay/problem.ts'
+import type { Body, RelayClient } from '../relay/relay-client.ts'
+import { hasCode, RelayError } from '../relay/relay-error.ts'
+import type { Listed } from '../relay/relays.ts'
+import type { Kind, KubeObject } from '../runtime/kube/object.ts'
+import type { Stated } from '../runtime/objects/conditions.ts'
+import { hasFinalizer } from '../runtime/objects/ownership.ts'
+import type { Outcome } from '../runtime/queue/controller.ts'
+import type { Deps } from '../world/deps.ts'
+import {
+  accessToDelete,
+  FINALIZER,
+  hold,
+  letGo,
+  tellChange,
+  writeStatus,
+} from '../world/lifecycle.ts'
+import { connectionBody, destinationBody, sourceBody } from './bodies.ts'
+
+const BLOCKED_MS = 5_000
+
+/** A kind whose objects are configuration of the relay and nothing else. */
+export interface Declared {
+  kind: Kind
+  listed: Exclude<Listed, 'connectors'>
+  /** The member of the status with the id. */
+  id: string
+  bodyOf: (deps: Deps, object: KubeObject) => Promise<object>
+}
+
+export const DECLARED: readonly Declared[] = [
+  { kind: SOURCE, listed: 'sources', id: 'sourceId', bodyOf: sourceBody },
+  { kind: DESTINATION, listed: 'destinations', id: 'destinationId', bodyOf: destinationBody },
+  { kind: CONNECTION, listed: 'connections', id: 'connectionId', bodyOf: connectionBody },
+]
+
+/** The resource as it was last written, until a newer list has it. */
+export type Written = Map<string, { hash: string; resource: Body; at: number }>
+
+export async function reconcileDeclared(
+  deps: Deps,
+  declared: Declared,
+  written: Written,
+  key: string,
+): Promise<Outcome> {
+  const object = deps.world[declared.listed].get(key)
+  if (object === undefined) return {}
+  const isDeleted = object.metadata.deletionTimestamp !== undefined
+  if (isDeleted && !hasFinalizer(object, FINALIZER)) return {}
+  if (!isDeleted && object['spec'].suspend === true) {
+    return await tell(deps, declared, object, {
+      word: ['Unknown', 'Suspended', 'spec.suspend is true'],
+    })
+  }
+  try {
+    if (isDeleted) {
+      await remove(deps, declared, object)
+      written.delete(object.metadata.uid ?? '')
+      return {}
+    }
+    const held = await hold(deps, declared.kind, object)
+    const resource = await bringInLine(deps, declared, written, held)
+    return await tell(deps, declared, object, {
+      resource,
+      word: ['True', 'Applied', 'The relay has it as it is declared'],
+    })
+  } catch (error) {
+    if (error instanceof Wait) return { againMs: error.againMs }
+    const problem = problemOf(error)
+    if (problem === undefined) throw error
+    return await tell(deps, declared, object, { problem })
+  }
+}
+
+async function bringInLine(
+  deps: Deps,
+  { listed, id, bodyOf }: Declared,
+  written: Written,
+  object: KubeObject,
+): Promise<{ resource: Body; hash: string }> {
+  const { spec, metadata, status } = object
+  const resolved = await deps.relays.resolve(metadata.namespace ?? '', spec.relayRef.name)
+  if (resolved.kind === 'missing') {
+    throw new Halt(resolved.reason, resolved.message, { isStalled: false, againMs: 60_000 })
+  }
+  const { client } = resolved.access
+  const poller = resolved.access.poller(listed, spec.projectId)
+  const name: string = (spec.displayName ?? metadata.name).normalize('NFC')
+  const texts = { ...spec.metadata, ...markersOf(deps.clusterId, object) }
+  const body = { ...(await bodyOf(deps, object)), metadata: texts }
+  const hash = createHash('sha256')
+    .update(JSON.stringify([name, body]))
+    .digest('hex')
+  const uid = metadata.uid ?? ''
+  const found = find(poller, status?.[id], uid)
+  const last = written.get(uid)
+  // No list is newer than our write.
+  if (last?.hash === hash && (poller.snapshot?.startedAt ?? 0) < last.at) return last
+  const isSame = status?.applied?.hash === hash && status.applied.updatedAt === found?.updatedAt
+  if (found !== undefined && isSame) return { resource: found.body, hash }
+  refuseForeign(deps, poller, found, { name, uid })
+  if (found !== undefined && found.name !== name) {
+    await client.call('PATCH', `/${listed}/${found.id}`, { body: { data: { name } } })
+  }
+  const resource = await put(
+    client,
+    `/${listed}/by-name/${encodeURIComponent(name)}`,
+    body,
+    spec.projectId,
+  )
+  written.set(uid, { hash, resource, at: performance.now() })
+  poller.wish()
+  return { resource, hash }
+}
+
+async function put(
+  client: RelayClient,
+  path: string,
+  body: object,
+  projectId: string | undefined,
+): Promise<Body> {
+  return await client.call('PUT', path, { body, projectId })
+}
+
+function find(poller: Poller, id: string | undefined, uid: string): Item | undefined {
+  const { snapshot } = poller
+  if (snapshot === undefined) {
+    poller.refuse()
+    throw new Wait()
+  }
+  const listed = id === undefined ? undefined : snapshot.items.get(id)
+  return listed ?? snapshot.byOwner.get(uid)
+}
+
+/** A resource of that name that nobody owns is taken over; one that belongs to another object is left alone. */
+function refuseForeign(
+  { clusterId }: Deps,
+  { snapshot }: Poller,
+  found: Item | undefined,
+  { name, uid }: { name: string; uid: string },
+): void {
+  const named = [...(snapshot?.items.values() ?? [])].find((item) => item.name === name)
+  for (const item of [found, named]) {
+    const owner = item && ownerInWords(item.metadata)
+    if (item === undefined || owner === undefined) continue
+    if (ownerIn(clusterId)(item.metadata) === uid) continue
+    throw new Halt('NameConflict', `"${item.name}" (${item.id}) belongs to ${owner}`)
+  }
+}
+
+async function remove(
+  deps: Deps,
+  { kind, listed, id }: Declared,
+  object: KubeObject,
+): Promise<void> {
+  const { spec, metadata, status } = object
+  if (spec.deletionPolicy !== 'Retain') {
+    const resolved = await deps.relays.resolve(metadata.namespace ?? '', spec.relayRef.name)
+    const access = accessToDelete(deps, { kind, object }, resolved)
+    if (access !== undefined) {
+      const known: string | undefined =
+        status?.[id] ??
+        find(access.poller(listed, spec.projectId), undefined, metadata.uid ?? '')?.id
+      if (known !== undefined) await removeResource(access.client, `/${listed}/${known}`)
+    }
+  }
+  await letGo(deps, kind, object)
+}
+
+async function removeResource(client: RelayClient, path: string): Promise<void> {
+  try {
+    await client.call('DELETE', path)
+  } catch (error) {
+    if (error instanceof RelayError && error.status === 404) return
+    if (!hasCode(error, 'CONFLICT')) throw error
+    throw new Halt('DeletionBlocked', error.message, { isStalled: false, againMs: BLOCKED_MS })
+  }
+}
+
+interface Told {
+  resource?: { resource: Body; hash: string }
+  word?: ['True' | 'Unknown', string, string]
+  problem?: Problem
+}
+
+async function tell(
+  deps: Deps,
+  { kind, id }: Declared,
+  object: KubeObject,
+  { resource: got, word, problem }: Told,
+): Promise<Outcome> {
+  const { conditions: _, ...before } = object['status'] ?? {}
+  const [status, reason, message] = word ?? [
+    problem?.isStalled === true ? 'False' : 'Unknown',
+    problem?.reason ?? '',
+    problem?.message ?? '',
+  ]
+  const ready: Stated = { type: 'Ready', status, reason, message }
+  const stalled: Stated = { type: 'Stalled', status: 'True', reason, message }
+  const resource = got?.resource
+  tellChange(deps, kind, object, ready)
+  await writeStatus(deps, kind, object, {
+    ...before,
+    ...(resource !== undefined && {
+      [id]: resource.id,
+      ...(resource.ingestUrl !== undefined && { ingestUrl: resource.ingestUrl }),
+      applied: { hash: got?.hash, updatedAt: resource.updatedAt },
+    }),
+    conditions: problem?.isStalled === true ? [ready, stalled] : [ready],
+  })
+  return problem === undefined ? {} : { againMs: problem.againMs }
+}
