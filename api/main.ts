@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../core/await-services.ts'
 import { openClock } from '../core/clock.ts'
-import { ingestUrlOf } from '../core/config.ts'
+import { ingestUrlOf, opsOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
 import { ping } from '../core/db/connection/ping.ts'
@@ -15,7 +15,7 @@ import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
 import { openRegistry } from '../core/metrics/instruments.ts'
-import { isConnected } from '../core/nats.ts'
+import { checkConnected } from '../core/nats.ts'
 import { openOps } from '../core/ops.ts'
 import { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
 import { readPlans } from '../core/plans/plans-file.ts'
@@ -41,12 +41,7 @@ warnOfMisspelt(process.env, log)
 const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
-await using ops = await openOps({
-  host: config.HOST,
-  port: config.OPS_PORT,
-  registry,
-  ready: readiness.check,
-})
+await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS)
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
 const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
@@ -105,10 +100,7 @@ capConnections(app.server, {
   refusal: connectionRefusal(),
 })
 await listenOrEnd('API_PORT', () => app.listen({ host: config.HOST, port: config.API_PORT }))
-readiness.is(async () => {
-  await ping(db)
-  if (!isConnected(nats)) throw new Error('NATS is not connected')
-})
+readiness.is({ PostgreSQL: () => ping(db), NATS: () => checkConnected(nats) })
 log.info({ addresses: app.addresses(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 log.info('Stopping')

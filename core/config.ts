@@ -32,6 +32,9 @@ const PATH_MAX = 4_096
 const IMAGE_LENGTH_MAX = 500
 const GATEWAY_PORT_DEFAULT = 8082
 
+/** The port of a role by itself. The roles of `npm start` have it and the next ones. */
+export const OPS_PORT = 9_090
+
 /** Every setting of every role. A name with `_FILE` behind it names a file that holds the value. */
 const Settings = z.object({
   DATABASE_URL: databaseUrl.optional(),
@@ -50,8 +53,9 @@ const Settings = z.object({
   API_PORT: port.default(8080),
   INGEST_PORT: port.default(8081),
   GATEWAY_PORT: port.optional(),
-  /** Where a role serves /livez, /readyz and /metrics. */
-  OPS_PORT: port.default(9090),
+  /** Where a role serves /livez, /readyz and /metrics; on the address of HOST unless it has its own. */
+  OPS_PORT: port.optional(),
+  OPS_HOST: host.optional(),
   API_URL: origin.optional(),
   INGEST_URL: origin.optional(),
   GATEWAY_URL: gatewayOrigin.optional(),
@@ -138,6 +142,7 @@ export function readSettings(
 const Role = Settings.extend({
   HOST: host.default('0.0.0.0'),
   DELIVERY_ALLOW_CIDRS: cidrs({ everything: true }).default([]),
+  OPS_PORT: port.default(OPS_PORT),
 }).required({
   DATABASE_URL: true,
   NATS_URL: true,
@@ -153,7 +158,9 @@ export type OwnPort = 'API_PORT' | 'INGEST_PORT' | 'GATEWAY_PORT'
 export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
-    ...(ownPort === undefined ? [] : samePorts(withGatewayPort(values), ownPort, 'OPS_PORT')),
+    ...(ownPort === undefined
+      ? []
+      : samePorts({ OPS_PORT, ...withGatewayPort(values) }, ownPort, 'OPS_PORT')),
   ])
 }
 
@@ -182,7 +189,10 @@ function withGatewayPort(values: Values): Values {
   return { ...values, GATEWAY_PORT: gatewayPortOf(values) }
 }
 
-const OperatorRole = Settings.extend({ HOST: host.default('0.0.0.0') }).required({
+const OperatorRole = Settings.extend({
+  HOST: host.default('0.0.0.0'),
+  OPS_PORT: port.default(OPS_PORT),
+}).required({
   POD_NAMESPACE: true,
   CONNECTOR_IMAGE: true,
 })
@@ -192,6 +202,15 @@ export type OperatorConfig = z.infer<typeof OperatorRole>
 /** Settings of the operator, which has neither a database nor NATS nor a key. */
 export function readOperatorConfig(env: Environment): OperatorConfig {
   return read(OperatorRole, env, () => [])
+}
+
+/** Where a role serves its health and metrics. */
+export function opsOf({
+  HOST,
+  OPS_HOST,
+  OPS_PORT: opsPort,
+}: Pick<Config, 'HOST' | 'OPS_HOST' | 'OPS_PORT'>): { host: string; port: number } {
+  return { host: OPS_HOST ?? HOST, port: opsPort }
 }
 
 /** Settings of `migrate`, which needs the database alone. */

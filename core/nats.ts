@@ -16,6 +16,10 @@ export function isConnected(nats: NatsConnection): boolean {
   return !nats.isClosed() && !disconnected.has(nats)
 }
 
+export function checkConnected(nats: NatsConnection): void {
+  if (!isConnected(nats)) throw new Error('NATS is not connected')
+}
+
 /** How long the connection has been up since it was last restored. */
 export function connectedMs(nats: NatsConnection): number {
   return performance.now() - (connectedAt.get(nats) ?? 0)

@@ -1,7 +1,7 @@
 import { fastify } from 'fastify'
 import type { Registry } from 'prom-client'
 
-import { listenOrEnd } from './start-up.ts'
+import { listenOrEnd, NotReady } from './start-up.ts'
 import { within } from './within.ts'
 
 /** Probes come every few seconds; one that hangs on a dead dependency must answer before the next. */
@@ -30,9 +30,9 @@ export async function openOps({
       await within(READY_TIMEOUT_MS, ready(), failTimedOut)
       return { ok: true }
     } catch (error) {
-      return await reply
-        .code(503)
-        .send({ ok: false, reason: error instanceof Error ? error.message : String(error) })
+      const reason = error instanceof Error ? error.message : String(error)
+      const parts = error instanceof NotReady ? error.parts : undefined
+      return await reply.code(503).send({ ok: false, reason, parts })
     }
   })
   app.get('/metrics', async (_request, reply) =>

@@ -11,11 +11,15 @@ import {
 import type { Logger } from './log.ts'
 import type { Environment } from './settings/setting-files.ts'
 import { misspeltSettings } from './settings/setting-names.ts'
+import { within } from './within.ts'
 
 const AGAIN_MS = 500
 const LINE_MS = 10_000
 /** A service that has not answered for so long is named; its time-out is seconds away. */
 const SLOW_MS = 1_000
+
+/** Probes come every few seconds; the answer to one must be there before the next. */
+const CHECK_MS = 1_500
 
 /** The settings of the role that this process is. Wrong ones end it with code 1 and a line for each fault. */
 export function configOrEnd(env: Environment, ownPort?: OwnPort): Config {
@@ -40,7 +44,7 @@ function readOrEnd<T>(read: () => T): T {
 const WHY_NOT: Record<string, string> = {
   EADDRINUSE: 'is used by another program',
   EACCES: 'may not be used by this user',
-  EADDRNOTAVAIL: 'cannot be listened on: HOST is no address of this machine',
+  EADDRNOTAVAIL: 'cannot be listened on: its host is no address of this machine',
 }
 
 /** A port that cannot be had ends the process with code 1 and a line that names the setting. */
@@ -71,16 +75,35 @@ export class Unusable extends Error {
   }
 }
 
-/** The answer of /readyz: first the reasons for waiting, later the result of the role's own check. */
+type Check = () => Promise<void> | void
+
+/** Why a role is not ready, by the part that is not. */
+export class NotReady extends Error {
+  override readonly name = 'NotReady'
+  readonly parts: Readonly<Record<string, string>>
+
+  constructor(parts: Readonly<Record<string, string>>) {
+    super(Object.values(parts).join('; '))
+    this.parts = parts
+  }
+}
+
+/** The answer of /readyz: first the reasons for waiting, later the results of the role's own checks. */
 export class Readiness {
   readonly #waiting = new Map<string, string>()
-  #check: () => Promise<void> | void = () => {
-    throw new Error('Starting')
+  #checks: Readonly<Record<string, Check>> = {
+    role: () => {
+      throw new Error('Starting')
+    },
   }
 
   readonly check = async (): Promise<void> => {
-    if (this.#waiting.size > 0) throw new Error([...this.#waiting.values()].join('; '))
-    await this.#check()
+    if (this.#waiting.size > 0) throw new NotReady(Object.fromEntries(this.#waiting))
+    const faults = await Promise.all(
+      Object.entries(this.#checks).map(async ([part, check]) => await faultOf(part, check)),
+    )
+    const found = faults.filter((fault) => fault !== undefined)
+    if (found.length > 0) throw new NotReady(Object.fromEntries(found))
   }
 
   /** `part` is whom it waits for. */
@@ -92,8 +115,22 @@ export class Readiness {
     this.#waiting.delete(part)
   }
 
-  is(check: () => Promise<void> | void): void {
-    this.#check = check
+  /** From now on it is ready while no check of a part throws. */
+  is(checks: Readonly<Record<string, Check>>): void {
+    this.#checks = checks
+  }
+}
+
+async function faultOf(
+  part: string,
+  check: Check,
+): Promise<readonly [part: string, reason: string] | undefined> {
+  try {
+    const checked = Promise.resolve(check()).then(() => true)
+    const isDone = await within(CHECK_MS, checked, () => false)
+    return isDone ? undefined : [part, `${part} does not answer`]
+  } catch (error) {
+    return [part, error instanceof Error ? error.message : String(error)]
   }
 }
 

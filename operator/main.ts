@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import { opsOf } from '../core/config.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
 import { openOps } from '../core/ops.ts'
@@ -19,8 +20,7 @@ collectDefaultMetrics({ register: registry })
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
-const { HOST: host, OPS_PORT: port } = config
-await using ops = await openOps({ host, port, registry, ready: readiness.check })
+await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 await using connection = openConnection(config.KUBECONFIG)
 const operator = openOperator({
   connection,
@@ -37,7 +37,7 @@ const operator = openOperator({
   registry,
   stop: stop.signal,
 })
-readiness.is(operator.ready)
+readiness.is({ Kubernetes: operator.ready })
 log.info({ opsPort: ops.port }, 'Started')
 try {
   await operator.run()

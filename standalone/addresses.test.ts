@@ -55,6 +55,45 @@ test('chooseAddresses() says once that HOST is no address of this machine', asyn
   })
 })
 
+test('chooseAddresses() takes OPS_PORT and the next ports for the metrics of the roles, on loopback', async () => {
+  const first = await freeSpan()
+  const base = { HOST: '0.0.0.0', API_PORT: '0', INGEST_PORT: '0' }
+  const { ops } = await chooseAddresses(readSettings({ ...base, OPS_PORT: String(first) }), false)
+  const [api, ingest, worker, housekeeper, gateway] = [0, 1, 2, 3, 4].map((n) => first + n)
+  expect(ops).toEqual({ host: '127.0.0.1', ports: { api, ingest, worker, housekeeper, gateway } })
+  const free = await chooseAddresses(readSettings({ ...base, OPS_PORT: '0' }), false)
+  expect(new Set(Object.values(free.ops.ports)).size).toBe(5)
+})
+
+test('chooseAddresses() refuses an OPS_PORT of which a program uses one of its ports', async () => {
+  const first = await freeSpan()
+  const stranger = createServer().listen(first + 2, '127.0.0.1')
+  await once(stranger, 'listening')
+  try {
+    const settings = readSettings({ API_PORT: '0', INGEST_PORT: '0', OPS_PORT: String(first) })
+    await expect(chooseAddresses(settings, false)).rejects.toThrow(`OPS_PORT ${first + 2} is used`)
+  } finally {
+    stranger.close()
+  }
+})
+
+test.for<[given: Record<string, string>, words: string]>([
+  [{ OPS_PORT: '65533' }, 'none is above 65535'],
+  [{ API_PORT: '20003', OPS_PORT: '20000' }, 'the roles have ports 20000 to 20004, and 20003 is'],
+])('chooseAddresses() refuses ports of metrics that cannot be: %j', async ([given, words]) => {
+  const settings = readSettings({ API_PORT: '0', INGEST_PORT: '0', ...given })
+  await expect(chooseAddresses(settings, false)).rejects.toThrow(words)
+})
+
+/** The first of five ports that nothing uses. */
+async function freeSpan(): Promise<number> {
+  for (;;) {
+    const first = await freePort()
+    const rest = await Promise.all([1, 2, 3, 4].map(async (n) => await isFree(first + n)))
+    if (rest.every(Boolean)) return first
+  }
+}
+
 test.for([
   ['127.0.0.1', 'http://127.0.0.1:80'],
   ['0.0.0.0', 'http://127.0.0.1:80'],

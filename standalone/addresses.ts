@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-import { gatewayPortOf, SettingsError, type Settings } from '../core/config.ts'
+import { gatewayPortOf, OPS_PORT, SettingsError, type Settings } from '../core/config.ts'
 import { waitFor } from './os-process.ts'
 import { freePorts, whyNotFree } from './ports.ts'
 
@@ -15,7 +15,20 @@ export interface Addresses {
   ingest: Address
   /** Its URL is a WebSocket's. */
   gateway: Address
+  ops: OpsAddresses
 }
+
+/** In the order of their ports. */
+const OPS_ROLES = ['api', 'ingest', 'worker', 'housekeeper', 'gateway'] as const
+
+/** Where the roles serve their health and metrics. */
+export interface OpsAddresses {
+  host: string
+  ports: Record<(typeof OPS_ROLES)[number], number>
+}
+
+const OPS_HOST = '127.0.0.1'
+const PORT_MAX = 65_535
 
 /** The roles of a killed start take a moment to notice that it is gone. */
 const PREDECESSOR_MS = 6_000
@@ -36,7 +49,8 @@ export async function chooseAddresses(settings: Settings, afterKill: boolean): P
     portFault('INGEST_PORT', { port: ingest, host: HOST, patienceMs }),
     portFault('GATEWAY_PORT', { port: gateway, host: HOST, patienceMs }),
   ])
-  const found = faults.filter((fault) => fault !== undefined)
+  const ops = await chooseOps(settings, [api, ingest, gateway], patienceMs)
+  const found = [...faults, ...ops.faults].filter((fault) => fault !== undefined)
   // A wrong HOST is the fault of each of them.
   if (found.length > 0) throw new SettingsError([...new Set(found)])
   return {
@@ -46,7 +60,57 @@ export async function chooseAddresses(settings: Settings, afterKill: boolean): P
       port: gateway,
       url: GATEWAY_URL ?? urlOn(HOST, gateway).replace(/^http/, 'ws'),
     },
+    ops: ops.addresses,
   }
+}
+
+interface ChosenOps {
+  addresses: OpsAddresses
+  faults: readonly string[]
+}
+
+/**
+ * The ports of health and metrics: OPS_PORT and the next ones. Where OPS_PORT is not given and something uses one of them
+ * (Prometheus itself, another installation), they are free ones.
+ */
+async function chooseOps(
+  { OPS_HOST: host = OPS_HOST, OPS_PORT: given }: Settings,
+  used: readonly number[],
+  patienceMs: number,
+): Promise<ChosenOps> {
+  const first = given ?? OPS_PORT
+  const ports = OPS_ROLES.map((_, index) => first + index)
+  const faults = first === 0 ? [] : await opsFaults(ports, used, { host, patienceMs })
+  const isFree = first === 0 || (faults.length > 0 && given === undefined)
+  return isFree
+    ? { addresses: opsOn(host, await freePorts(OPS_ROLES.length)), faults: [] }
+    : { addresses: opsOn(host, ports), faults }
+}
+
+async function opsFaults(
+  ports: readonly number[],
+  used: readonly number[],
+  wanted: Omit<Wanted, 'port'>,
+): Promise<string[]> {
+  const [first, last = 0] = [ports[0], ports.at(-1)]
+  if (last > PORT_MAX) {
+    return [
+      `OPS_PORT ${first}: the ${ports.length} roles need ports, and none is above ${PORT_MAX}`,
+    ]
+  }
+  const shared = ports.find((port) => used.includes(port))
+  if (shared !== undefined) {
+    return [`OPS_PORT ${first}: the roles have ports ${first} to ${last}, and ${shared} is taken`]
+  }
+  const faults = await Promise.all(
+    ports.map(async (port) => await portFault('OPS_PORT', { ...wanted, port })),
+  )
+  return faults.filter((fault) => fault !== undefined)
+}
+
+function opsOn(host: string, ports: readonly number[]): OpsAddresses {
+  const [api = 0, ingest = 0, worker = 0, housekeeper = 0, gateway = 0] = ports
+  return { host, ports: { api, ingest, worker, housekeeper, gateway } }
 }
 
 /** How a program of this machine reaches a port on HOST. */
@@ -71,7 +135,8 @@ async function portFault(
     return code === undefined
   }
   if (await waitFor(isFree, patienceMs)) return undefined
-  if (code === 'EADDRNOTAVAIL') return `HOST "${host}" is no address of this machine`
+  if (code === 'EADDRNOTAVAIL')
+    return `${name === 'OPS_PORT' ? 'OPS_HOST' : 'HOST'} "${host}" is no address of this machine`
   if (code === 'EACCES') return `${name} ${port} may not be used by this user: take one above 1023`
   return `${name} ${port} is used by another program: stop it, or set ${name} to another port (0 takes a free one)`
 }

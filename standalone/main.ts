@@ -5,7 +5,7 @@ import { join, resolve, sep } from 'node:path'
 import { readSettings, type Settings } from '../core/config.ts'
 import { dataDirFaults } from './data-dir.ts'
 import { dataOf } from './postgres-data.ts'
-import { startStandalone } from './supervisor.ts'
+import { startStandalone, type Standalone } from './supervisor.ts'
 
 const stop = new AbortController()
 // Kept, not once: npm and the terminal both deliver a Ctrl-C, and a second one must not interrupt the first.
@@ -23,11 +23,13 @@ try {
   console.log(`
 Postern runs
   Management API  ${standalone.apiUrl}
+  Documentation   ${standalone.apiUrl}/docs
   Ingest          ${standalone.ingestUrl}
   Gateway         ${standalone.gatewayUrl}
   Dashboard       ${standalone.dashboardUrl}
   Project         ${standalone.projectId}
   API key         ${standalone.apiKey}
+  Metrics         ${metricsOf(standalone.metricsUrls)}
 
 Try: curl -H 'authorization: Bearer ${standalone.apiKey}' ${standalone.apiUrl}/v1/sources
 ${setupOf(standalone.setupUrl)}${placesOf(settings)}
@@ -39,6 +41,11 @@ Ctrl-C stops everything it started; the next start goes on where this one ended`
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
   }
+}
+
+function metricsOf(urls: Standalone['metricsUrls']): string {
+  const lines = Object.entries(urls).map(([role, url]) => `${url} (${role})`)
+  return lines.join('\n                  ')
 }
 
 /** Until there is an owner, whoever has the link becomes it. */

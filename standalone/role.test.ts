@@ -1,12 +1,15 @@
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect, onTestFinished, test } from 'vitest'
 
+import { freePort } from './ports.ts'
 import { startRole } from './role.ts'
 
-/** Notes its port, and the first time ends as one does that finds it taken. */
+/** Notes its port, and ends the first time. */
 const PROGRAM = `
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -15,24 +18,45 @@ if (readFileSync(process.env.NOTES, 'utf8').split('\\n').length === 2) process.e
 createServer((_, response) => response.end()).listen(Number(process.env.OPS_PORT), '127.0.0.1')
 `
 
-test('startRole() starts a role that found its port taken on another one', async () => {
+function openRole(said: string[], opsPort: number) {
   const directory = mkdtempSync(join(tmpdir(), 'postern-role-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const [main, notes] = [join(directory, 'main.mjs'), join(directory, 'notes')]
   writeFileSync(main, PROGRAM)
-  const said: string[] = []
-  await using role = startRole({
+  const told: number[] = []
+  const role = startRole({
     name: 'ingest',
     main,
     env: { NOTES: notes },
     log: join(directory, 'log'),
     host: '127.0.0.1',
+    opsPort,
     print: (line) => said.push(line),
+    onPort: (port) => told.push(port),
     stop: new AbortController().signal,
   })
+  return { role, told, ports: () => readFileSync(notes, 'utf8').trim().split('\n').map(Number) }
+}
+
+test('startRole() starts a role again that ended, on the port that it has for good', async () => {
+  const said: string[] = []
+  const opsPort = await freePort()
+  const { role, told, ports } = openRole(said, opsPort)
+  await using _role = role
   await role.ready()
-  const ports = readFileSync(notes, 'utf8').trim().split('\n')
-  expect(ports).toHaveLength(2)
-  expect(ports[1]).not.toBe(ports[0])
+  expect(ports()).toEqual([opsPort, opsPort])
+  expect(told).toEqual([opsPort, opsPort])
   expect(said).toEqual([expect.stringMatching(/^ingest ended \(exit 1\), starting it again/)])
+})
+
+test('startRole() gives a role whose port another program uses a free one, and tells it', async () => {
+  const opsPort = await freePort()
+  const stranger = createServer().listen(opsPort, '127.0.0.1')
+  await once(stranger, 'listening')
+  onTestFinished(() => void stranger.close())
+  const { role, told, ports } = openRole([], opsPort)
+  await using _role = role
+  await role.ready()
+  expect(ports()).not.toContain(opsPort)
+  expect(told).toEqual(ports())
 })

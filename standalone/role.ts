@@ -15,8 +15,6 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const READY_MS = 60_000
 /** Before it was ready once. Afterwards it is started again for ever. */
 const DEATHS_MAX = 4
-/** A role that lived so long had its port. */
-const SETTLED_MS = 5_000
 const STOP_MS = 6_000
 const LOG_TRIM_MS = 2_000
 
@@ -26,10 +24,12 @@ export interface RoleOptions {
   main: string
   env: Record<string, string | undefined>
   log: string
-  /** Where it listens, and so where it is asked whether it is ready. */
+  /** Where it serves its health and metrics, so where it is asked whether it is ready. */
   host: string
+  /** The port for them, while it is free: whoever scrapes it was told it once. */
+  opsPort: number
   print: Print
-  /** Told where it serves /metrics, each time that this is another port. */
+  /** Told the port on which it serves them, each time that it starts. */
   onPort?: (opsPort: number) => void
   /** Ends the wait for readiness. */
   stop: AbortSignal
@@ -45,14 +45,13 @@ export interface Role extends AsyncDisposable {
 
 interface State {
   child: ChildProcess | undefined
-  /** Kept while it is free: who scrapes /metrics was told it once. */
   opsPort: number
   deaths: number
 }
 
 export function startRole(options: RoleOptions): Role {
   const stop = new AbortController()
-  const state: State = { child: undefined, opsPort: 0, deaths: 0 }
+  const state: State = { child: undefined, opsPort: options.opsPort, deaths: 0 }
   const kept = keepRunning(options, stop.signal, state)
   const trimmer = setInterval(() => trimLog(options.log), LOG_TRIM_MS)
   return {
@@ -69,27 +68,22 @@ export function startRole(options: RoleOptions): Role {
 }
 
 async function keepRunning(
-  { name, main, env, log, host, print, onPort }: RoleOptions,
+  { name, main, env, log, host, opsPort, print, onPort }: RoleOptions,
   stopped: AbortSignal,
   state: State,
 ): Promise<void> {
   const backoff = openBackoff()
-  let livedMs = 0
   while (!stopped.aborted) {
     const startedAt = performance.now()
-    // A role that ended at once may have found its port taken: give it another port.
-    if (livedMs < SETTLED_MS || !(await isFree(state.opsPort, host))) {
-      state.opsPort = await freePort()
-      onPort?.(state.opsPort)
-    }
+    state.opsPort = (await isFree(opsPort, host)) ? opsPort : await freePort()
+    onPort?.(state.opsPort)
     if (stopped.aborted) return
     const child = forkRole({ name, main, log }, { ...env, OPS_PORT: String(state.opsPort) })
     state.child = child
     const [code, signalName] = await ended(child)
     if (stopped.aborted) return
     state.deaths++
-    livedMs = performance.now() - startedAt
-    const waitMs = backoff.next(livedMs)
+    const waitMs = backoff.next(performance.now() - startedAt)
     print(
       `${name} ended (${signalName ?? `exit ${code}`}), starting it again in ${waitMs} ms: ${log}`,
     )

@@ -10,7 +10,7 @@ import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { openLog } from '../core/log.ts'
 import { misspeltSettings } from '../core/settings/setting-names.ts'
 import { usableWithin } from '../core/start-up.ts'
-import { chooseAddresses, urlOn, type Addresses } from './addresses.ts'
+import { chooseAddresses, urlOn, type Addresses, type OpsAddresses } from './addresses.ts'
 import { ensureDashboard } from './dashboard/build.ts'
 import { makeDataDir } from './data-dir.ts'
 import { ensureEncryptionKey } from './encryption-key.ts'
@@ -59,6 +59,14 @@ export interface StandaloneOptions {
 }
 
 type MetricsUrls = Record<keyof typeof ROLES, string | null>
+
+const NOWHERE: MetricsUrls = {
+  api: null,
+  ingest: null,
+  worker: null,
+  housekeeper: null,
+  gateway: null,
+}
 
 /** The content of `<DATA_DIR>/standalone.json`, for other programs. (decisions: Running it) */
 export interface Standalone {
@@ -111,13 +119,7 @@ export async function startStandalone(
   })
   stop.throwIfAborted()
 
-  const metricsUrls: MetricsUrls = {
-    api: null,
-    ingest: null,
-    worker: null,
-    housekeeper: null,
-    gateway: null,
-  }
+  const metricsUrls: MetricsUrls = { ...NOWHERE }
   const standalone: Standalone = {
     apiUrl: addresses.api.url,
     ingestUrl: addresses.ingest.url,
@@ -134,10 +136,12 @@ export async function startStandalone(
   }
   let isReady = false
   const onPort = (name: RoleName, port: number): void => {
-    metricsUrls[name] = `${urlOn(settings.HOST, port)}/metrics`
+    const url = `${urlOn(addresses.ops.host, port)}/metrics`
+    if (metricsUrls[name] === url) return
+    metricsUrls[name] = url
     if (isReady) writeJsonFile(file, standalone)
   }
-  await startRoles(stack, { dataDir, env, options, onPort })
+  await startRoles(stack, { dataDir, env, options, ops: addresses.ops, onPort })
   const clock = openClock(settings.TEST_CLOCK_FILE)
   standalone.setupUrl = await openSetup(stack, { databaseUrl, clock, addresses }, () => {
     standalone.setupUrl = null
@@ -215,6 +219,7 @@ function environment(
     NATS_URL: natsUrl,
     DATA_DIR: dataDir,
     HOST: settings.HOST,
+    OPS_HOST: addresses.ops.host,
     API_PORT: String(addresses.api.port),
     API_URL: addresses.api.url,
     INGEST_PORT: String(addresses.ingest.port),
@@ -259,12 +264,13 @@ interface RoleSurroundings {
   dataDir: string
   env: Environment
   options: StandaloneOptions
+  ops: OpsAddresses
   onPort: (name: RoleName, port: number) => void
 }
 
 async function startRoles(
   stack: AsyncDisposableStack,
-  { dataDir, env, options: { settings, print, stop }, onPort }: RoleSurroundings,
+  { dataDir, env, options: { settings, print, stop }, ops, onPort }: RoleSurroundings,
 ): Promise<void> {
   const instance = `${settings.INSTANCE_NAME.slice(0, INSTANCE_MAX)}-${shortHash(dataDir)}`
   const roles: Role[] = []
@@ -275,9 +281,11 @@ async function startRoles(
   for (const [name, main] of roleEntries()) {
     const own = { ...env, INSTANCE_NAME: `${instance}-${name}` }
     const log = join(dataDir, 'logs', `${name}.log`)
-    const { HOST: host } = settings
+    const opsPort = ops.ports[name]
     const told = (port: number): void => onPort(name, port)
-    roles.push(startRole({ name, main, env: own, log, host, print, stop, onPort: told }))
+    roles.push(
+      startRole({ name, main, env: own, log, host: ops.host, opsPort, print, stop, onPort: told }),
+    )
   }
   await Promise.all(roles.map((role) => role.ready()))
 }

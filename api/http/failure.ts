@@ -70,7 +70,8 @@ export async function sendFailure(
   const busy =
     error instanceof Error && BUSY.some((one) => error instanceof one) ? error : undefined
   const isAway = busy !== undefined || isDatabaseAway(error)
-  log.error({ err: error, requestId: request.id, url: request.url }, 'Cannot answer a request')
+  const [path] = request.url.split('?', 1)
+  log.error({ err: error, requestId: request.id, path }, 'Cannot answer a request')
   if (isAway) void reply.header('retry-after', RETRY_AFTER_SECONDS)
   const status = isAway ? 503 : 500
   const away = busy?.message ?? 'Database is not available'

@@ -117,6 +117,7 @@ export const BAD_VALUES: Readonly<
   ],
   GATEWAY_PORT: [['65536', 'must be a port']],
   OPS_PORT: [['metrics', 'must be a port']],
+  OPS_HOST: [['everywhere', 'must be an IP address']],
   CONNECTIONS_PER_ADDRESS: [['0', 'a whole number from 1 to 1000000']],
   SIGNUP: [['closed', 'must be one of invitation, open']],
   SIGN_INS_PER_MINUTE: [['0', 'a whole number from 1 to 1000000']],

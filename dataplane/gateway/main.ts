@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
-import { gatewayPortOf } from '../../core/config.ts'
+import { gatewayPortOf, opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
@@ -12,7 +12,7 @@ import { capConnections } from '../../core/http/connection-cap.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
 import { openRegistry } from '../../core/metrics/instruments.ts'
-import { isConnected } from '../../core/nats.ts'
+import { checkConnected } from '../../core/nats.ts'
 import { openOps } from '../../core/ops.ts'
 import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../../core/start-up.ts'
 import { startGateway } from './gateway.ts'
@@ -27,8 +27,7 @@ warnOfMisspelt(process.env, log)
 const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
-const { HOST: host, OPS_PORT: opsPort } = config
-await using _ops = await openOps({ host, port: opsPort, registry, ready: readiness.check })
+await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -56,15 +55,12 @@ capConnections(server, {
   refusal: CONNECTION_REFUSAL,
 })
 await listenOrEnd('GATEWAY_PORT', async () => {
-  server.listen(gatewayPortOf(config), host)
+  server.listen(gatewayPortOf(config), config.HOST)
   await once(server, 'listening')
 })
-readiness.is(async () => {
-  await ping(db)
-  if (!isConnected(nats)) throw new Error('NATS is not connected')
-})
+readiness.is({ PostgreSQL: () => ping(db), NATS: () => checkConnected(nats) })
 
-log.info({ address: server.address(), opsPort }, 'Listening')
+log.info({ address: server.address(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 log.info('Stopping')
 readiness.waitsFor('gateway', 'The gateway is going away')

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
+import { opsOf } from '../../core/config.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
@@ -27,8 +28,7 @@ const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
-const { HOST: host, OPS_PORT: port } = config
-await using _ops = await openOps({ host, port, registry, ready: readiness.check })
+await using _ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -53,7 +53,7 @@ await using _housekeeper = startHousekeeper({
   name: config.INSTANCE_NAME,
   registry,
 })
-readiness.is(() => ping(db))
+readiness.is({ PostgreSQL: () => ping(db) })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
-import { ingestUrlOf } from '../../core/config.ts'
+import { ingestUrlOf, opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
@@ -39,8 +39,7 @@ const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
-const { HOST: host, OPS_PORT: port } = config
-await using _ops = await openOps({ host, port, registry, ready: readiness.check })
+await using _ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -74,8 +73,10 @@ capConnections(ingest.app.server, {
   trusted: compileCidrs(config.TRUSTED_PROXIES),
   refusal: connectionRefusal(),
 })
-await listenOrEnd('INGEST_PORT', () => ingest.app.listen({ host, port: config.INGEST_PORT }))
-readiness.is(() => ingest.ready())
+await listenOrEnd('INGEST_PORT', () =>
+  ingest.app.listen({ host: config.HOST, port: config.INGEST_PORT }),
+)
+readiness.is({ PostgreSQL: () => ingest.ready() })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
+import { opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
@@ -31,8 +32,7 @@ const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
-const { HOST: host, OPS_PORT: port } = config
-await using _ops = await openOps({ host, port, registry, ready: readiness.check })
+await using _ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
@@ -58,10 +58,7 @@ await using worker = await startWorker({
   socketsMax: await socketsOf('/proc/self/limits'),
   metrics: openMetrics(registry),
 })
-readiness.is(async () => {
-  await ping(db)
-  worker.checkReady()
-})
+readiness.is({ PostgreSQL: () => ping(db), partitions: () => worker.checkReady() })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

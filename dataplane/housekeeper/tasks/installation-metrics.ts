@@ -96,14 +96,18 @@ type Value = number | undefined | Promise<number | undefined>
 type Show = (name: string, help: string, read: () => Value) => void
 
 function measureServices({ db, manager, clock }: InstallationDeps, gauge: Show): void {
-  const lastMs = kept(async () => (await lastRunMs(db)) ?? 0)
+  // None is late that this process has had no time for yet.
+  const startedMs = clock.now()
+  const lastMs = kept(() => lastRunMs(db))
   gauge(
     'postern_retention_lag_seconds',
     'Time since a run of retention was due that has not ended; 0 when none is',
     async () => {
-      const dueMs = lastDueMs(clock.now())
       const last = await lastMs()
-      return last && (last.value >= dueMs ? 0 : (clock.now() - dueMs) / 1_000)
+      if (last === undefined) return undefined
+      const dueMs = lastDueMs(clock.now())
+      const lateMs = clock.now() - (last.value === undefined ? startedMs : dueMs)
+      return last.value !== undefined && last.value >= dueMs ? 0 : lateMs / 1_000
     },
   )
   const depth = kept(() => streamDepth(manager))
