@@ -88,7 +88,8 @@ ports: [{ name: ops, containerPort: 9090 }]
 startupProbe:
   httpGet: { path: /livez, port: ops }
   periodSeconds: 2
-  failureThreshold: 30
+  # A node that starts many pods at once is slow.
+  failureThreshold: 90
 # Neither the relay nor the API server is a reason to restart.
 livenessProbe:
   httpGet: { path: /livez, port: ops }

@@ -1,0 +1,360 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+
+import { openCluster, type Cluster } from './cluster.ts'
+
+const run = promisify(execFile)
+const NAMESPACE = 'charts'
+const CLUSTER_MS = 120_000
+
+let cluster: Cluster
+let scratch: string
+let helmPath: string
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'postern-charts-'))
+  helmPath = (await run('test/cluster/helm.sh')).stdout.trim()
+  cluster = await openCluster(inject('clusterDir'))
+  await cluster.kubectl('create', 'namespace', NAMESPACE)
+  const restricted = 'pod-security.kubernetes.io/enforce=restricted'
+  await cluster.kubectl('label', 'namespace', NAMESPACE, restricted)
+  // A pod is refused without them, also where it is only tried.
+  await cluster.kubectl('create', 'serviceaccount', 'r-postern', '-n', NAMESPACE)
+}, 20 * 60_000)
+afterAll(async () => {
+  await cluster.kubectl('delete', 'namespace', NAMESPACE, 'elsewhere', '--ignore-not-found')
+  await rm(scratch, { recursive: true, force: true })
+})
+
+const helm = async (...args: string[]): Promise<string> =>
+  (await run(helmPath, args, { maxBuffer: 64 * 1024 * 1024 })).stdout
+
+/** An object of Kubernetes, as far as these tests read it. */
+const Rendered = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+})
+type Rendered = z.infer<typeof Rendered>
+
+async function render(
+  chart: string,
+  values: object,
+  { release = 'r', namespace = NAMESPACE }: { release?: string; namespace?: string } = {},
+): Promise<Rendered[]> {
+  const file = join(await mkdtemp(join(scratch, 'values-')), 'values.json')
+  await writeFile(file, JSON.stringify(values))
+  const text = await helm('template', release, `charts/${chart}`, '-n', namespace, '-f', file)
+  return parseAllDocuments(text)
+    .map((document): unknown => document.toJS())
+    .filter((one) => one !== null)
+    .map((one) => Rendered.parse(one))
+}
+
+async function refusal(chart: string, values: object): Promise<string> {
+  try {
+    await render(chart, values)
+    return ''
+  } catch (error) {
+    return z.object({ stderr: z.string() }).parse(error).stderr
+  }
+}
+
+const SECRET = { existingSecret: { name: 'postern' } }
+const LEAST = { encryptionKey: SECRET, database: SECRET, nats: SECRET }
+const EVALUATION = {
+  encryptionKey: SECRET,
+  evaluation: { enabled: true, postgresql: { password: SECRET } },
+}
+const EVERYTHING = {
+  ...LEAST,
+  database: { ...SECRET, caSecret: { name: 'ca' } },
+  spool: { ...SECRET, maxMb: 2_048 },
+  image: { repository: 'registry.test/postern', tag: '1', pullSecrets: [{ name: 'pull' }] },
+  urls: { api: 'https://api.test', ingest: 'https://in.test', gateway: 'wss://gw.test' },
+  settings: {
+    trustedProxies: ['10.0.0.0/8'],
+    deliveryAllowCidrs: ['192.168.0.0/16'],
+    plans: { hobby: { deliveryQuota: 1 } },
+  },
+  extraEnv: [{ name: 'TZ', value: 'UTC' }],
+  ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls' },
+  networkPolicy: { enabled: true, monitoringFrom: [{ namespaceSelector: {} }] },
+  worker: {
+    autoscaling: { enabled: true, maxReplicas: 5 },
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    tolerations: [{ operator: 'Exists' }],
+    priorityClassName: 'high',
+    podAnnotations: { a: 'b' },
+    extraEnv: [{ name: 'X', value: 'y' }],
+  },
+  grafanaDashboard: { enabled: true },
+  operator: { enabled: true, operator: { watchNamespaces: [NAMESPACE] } },
+}
+const AGENT = {
+  mode: 'agent',
+  agent: {
+    relayUrl: 'https://api.test',
+    enrollmentKey: SECRET,
+    allow: ['http://*.internal:8080'],
+    caSecret: { name: 'ca' },
+    destinationCaSecret: { name: 'ca' },
+    clientCertSecret: 'client',
+  },
+}
+/** Kinds of others, which a bare API server does not know. */
+const FOREIGN = {
+  serviceMonitor: { enabled: true },
+  prometheusRule: { enabled: true, runbookUrl: 'https://docs.test/runbook' },
+  gatewayApi: { enabled: true, parentRefs: [{ name: 'gateway' }] },
+}
+
+const VALUES: [name: string, chart: string, values: object][] = [
+  ['postern with the least values', 'postern', LEAST],
+  ['postern for evaluation', 'postern', EVALUATION],
+  ['postern with everything', 'postern', EVERYTHING],
+  ['postern without a gateway', 'postern', { ...LEAST, gateway: { enabled: false } }],
+  ['postern-connector as an operator', 'postern-connector', {}],
+  [
+    'postern-connector in some namespaces',
+    'postern-connector',
+    { operator: { watchNamespaces: [NAMESPACE] } },
+  ],
+  ['postern-connector as agents', 'postern-connector', AGENT],
+]
+
+test.each(VALUES)('%s passes helm lint', async (_, chart, values) => {
+  const file = join(await mkdtemp(join(scratch, 'lint-')), 'values.json')
+  await writeFile(file, JSON.stringify(values))
+  expect(await helm('lint', '--strict', `charts/${chart}`, '-f', file)).toContain(
+    '0 chart(s) failed',
+  )
+})
+
+test.each(VALUES)(
+  '%s: the API server takes every object, strictly',
+  async (_, chart, values) => {
+    const objects = await render(chart, values)
+    const file = join(await mkdtemp(join(scratch, 'objects-')), 'objects.json')
+    const list = { apiVersion: 'v1', kind: 'List', items: objects }
+    await writeFile(file, JSON.stringify(list))
+    const said = await cluster.kubectl(
+      ...'apply --server-side --force-conflicts --dry-run=server --validate=strict -f'.split(' '),
+      file,
+    )
+    expect(said.trim().split('\n')).toHaveLength(objects.length)
+  },
+  CLUSTER_MS,
+)
+
+/** The pod of each object that makes some. */
+function podsOf(objects: readonly Rendered[]): { name: string; spec: object }[] {
+  const Named = z.looseObject({ metadata: z.object({ name: z.string() }) })
+  const Template = z.object({
+    template: z.object({ spec: z.looseObject({ volumes: z.array(z.unknown()).default([]) }) }),
+    volumeClaimTemplates: z.array(Named).default([]),
+  })
+  return objects.flatMap(({ kind, metadata, ...rest }) => {
+    if (kind === 'Pod')
+      return [{ name: metadata.name, spec: z.looseObject({}).parse(rest['spec']) }]
+    if (!['Deployment', 'StatefulSet', 'Job'].includes(kind)) return []
+    const { template, volumeClaimTemplates } = Template.parse(rest['spec'])
+    const claimed = volumeClaimTemplates.map(({ metadata: { name } }) => ({ name, emptyDir: {} }))
+    const volumes = [...template.spec.volumes, ...claimed]
+    return [{ name: metadata.name, spec: { ...template.spec, volumes } }]
+  })
+}
+
+test.each(VALUES)(
+  '%s: every pod is restricted',
+  async (_, chart, values) => {
+    const pods = podsOf(await render(chart, values))
+    expect(pods.length).toBeGreaterThan(0)
+    for (const { name, spec } of pods) {
+      // A pod of its own needs no account that the release would make.
+      const pod = { ...spec, serviceAccountName: 'default', priorityClassName: undefined }
+      const restartPolicy = { restartPolicy: 'Always', ...spec }.restartPolicy
+      await cluster.request('POST', `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name },
+        spec: { ...pod, restartPolicy },
+      })
+    }
+  },
+  CLUSTER_MS,
+)
+
+test.each([
+  ['an unknown value', 'postern', { ...LEAST, ingres: {} }, 'ingres'],
+  ['an unknown member', 'postern', { ...LEAST, worker: { replica: 3 } }, 'replica'],
+  ['a wrong type', 'postern', { ...LEAST, worker: { replicas: 'three' } }, 'replicas'],
+  ['a path in an origin', 'postern', { ...LEAST, urls: { api: 'https://a.test/x' } }, 'urls/api'],
+  ['http for the gateway', 'postern', { ...LEAST, urls: { gateway: 'https://a.test' } }, 'gateway'],
+  [
+    'no range',
+    'postern',
+    { ...LEAST, settings: { trustedProxies: ['10.0.0.1'] } },
+    'trustedProxies',
+  ],
+  ['no key', 'postern', { database: SECRET, nats: SECRET }, 'encryptionKey.existingSecret.name'],
+  [
+    'no database',
+    'postern',
+    { encryptionKey: SECRET, nats: SECRET },
+    'database.existingSecret.name',
+  ],
+  ['no password', 'postern', { encryptionKey: SECRET, evaluation: { enabled: true } }, 'password'],
+  ['an Ingress without a host', 'postern', { ...LEAST, ingress: { enabled: true } }, 'urls.api'],
+  ['an unknown mode', 'postern-connector', { mode: 'both' }, 'mode'],
+  ['an agent without a relay', 'postern-connector', { mode: 'agent' }, 'agent.relayUrl'],
+  [
+    'an agent that may reach nothing',
+    'postern-connector',
+    { mode: 'agent', agent: { ...AGENT.agent, allow: [] } },
+    'agent.allow',
+  ],
+])('%s is refused and named', async (_, chart, values, named) => {
+  expect(await refusal(chart, values)).toContain(named)
+})
+
+test.each(VALUES)('%s renders the same each time', async (_, chart, values) => {
+  expect(await render(chart, values)).toEqual(await render(chart, values))
+})
+
+const identity = ({ apiVersion, kind, metadata }: Rendered): string =>
+  `${apiVersion} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`
+
+test.each([
+  ['postern', { ...EVERYTHING, ...FOREIGN, operator: { enabled: true, crds: { enabled: false } } }],
+  ['postern', EVALUATION],
+  ['postern-connector', { crds: { enabled: false } }],
+  ['postern-connector', AGENT],
+])('two releases of %s in a namespace share no object', async (chart, values) => {
+  const one = (await render(chart, values, { release: 'one' })).map(identity)
+  const two = new Set((await render(chart, values, { release: 'two' })).map(identity))
+  expect(one.length).toBeGreaterThan(2)
+  expect(one.filter((name) => two.has(name))).toEqual([])
+})
+
+test('one release in two namespaces shares no object but the definitions', async () => {
+  const values = { ...EVERYTHING, ...FOREIGN, operator: { enabled: true } }
+  const one = (await render('postern', values, { namespace: 'a' })).map(identity)
+  const two = new Set((await render('postern', values, { namespace: 'b' })).map(identity))
+  expect(one.filter((name) => two.has(name) && !name.includes('CustomResourceDefinition'))).toEqual(
+    [],
+  )
+})
+
+test('the definitions are those of crds/, kept when the release goes', async () => {
+  const definitions = (await render('postern-connector', {})).filter(
+    ({ kind }) => kind === 'CustomResourceDefinition',
+  )
+  expect(definitions.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+    'connections.postern.dev',
+    'connectors.postern.dev',
+    'destinations.postern.dev',
+    'relays.postern.dev',
+    'sources.postern.dev',
+  ])
+  for (const { metadata } of definitions) {
+    expect(metadata['annotations']).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
+  }
+})
+
+test('an autoscaled role leaves its number of pods to the autoscaler', async () => {
+  const objects = await render('postern', EVERYTHING)
+  const specs = objects
+    .filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name.startsWith('r-postern-'))
+    .map(({ metadata, ...rest }) => [metadata.name, z.looseObject({}).parse(rest['spec'])] as const)
+  const replicas = Object.fromEntries(specs.map(([name, spec]) => [name, spec['replicas']]))
+  expect(replicas).toMatchObject({ 'r-postern-worker': undefined, 'r-postern-ingest': 2 })
+})
+
+test('no environment of a role holds a secret', async () => {
+  const text = JSON.stringify(podsOf(await render('postern', EVERYTHING)))
+  expect(text).not.toContain('secretKeyRef')
+  expect(text).toContain('POSTERN_ENCRYPTION_KEY_FILE')
+})
+
+/** Rights of the operator, by the API server's own judgement. */
+async function may(verb: string, resource: string, namespace: string): Promise<boolean> {
+  const account = `system:serviceaccount:${NAMESPACE}:op-postern-connector`
+  try {
+    await cluster.kubectl('auth', 'can-i', verb, resource, '-n', namespace, '--as', account, '-q')
+    return true
+  } catch {
+    return false
+  }
+}
+
+test(
+  'in some namespaces the operator has its rights there and nowhere else',
+  async () => {
+    await cluster.kubectl('create', 'namespace', 'elsewhere')
+    const objects = await render(
+      'postern-connector',
+      {
+        crds: { enabled: false },
+        aggregateRoles: false,
+        operator: { watchNamespaces: [NAMESPACE] },
+      },
+      { release: 'op' },
+    )
+    const rights = objects.filter(({ apiVersion }) => apiVersion.startsWith('rbac.'))
+    const file = join(scratch, 'rights.json')
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }))
+    await cluster.kubectl('apply', '--server-side', '-f', file)
+    const kinds = ['secrets', 'statefulsets.apps', 'connectors.postern.dev']
+    for (const kind of kinds) {
+      expect(await may('list', kind, NAMESPACE), kind).toBe(true)
+      expect(await may('list', kind, 'elsewhere'), kind).toBe(false)
+    }
+    const never: [string, string][] = [
+      ['create', 'pods'],
+      ['create', 'pods/exec'],
+      ['create', 'roles.rbac.authorization.k8s.io'],
+      ['delete', 'connectors.postern.dev'],
+      ['list', 'nodes'],
+      ['impersonate', 'users'],
+    ]
+    for (const [verb, kind] of never) {
+      expect(await may(verb, kind, NAMESPACE), `${verb} ${kind}`).toBe(false)
+    }
+  },
+  CLUSTER_MS,
+)
+
+test('each alert opens when it must, has a runbook, and stays closed otherwise', async () => {
+  const [rule] = (await render('postern', { ...LEAST, ...FOREIGN, urls: EVERYTHING.urls })).filter(
+    ({ kind }) => kind === 'PrometheusRule',
+  )
+  const runbook = readFileSync('docs/kubernetes/runbook.md', 'utf8').toLowerCase()
+  const Rules = z.object({
+    groups: z.array(
+      z.object({
+        rules: z.array(
+          z.object({ alert: z.string(), annotations: z.object({ runbook_url: z.string() }) }),
+        ),
+      }),
+    ),
+  })
+  for (const { rules } of Rules.parse(rule?.['spec']).groups) {
+    for (const { alert, annotations } of rules) {
+      expect(runbook).toContain(`\n## ${alert.toLowerCase()}\n`)
+      expect(annotations.runbook_url).toBe(`https://docs.test/runbook#${alert.toLowerCase()}`)
+    }
+  }
+  await cp('test/cluster/rules.yaml', join(scratch, 'rules.yaml'))
+  await cp('charts/postern/files/rules.yaml', join(scratch, 'rules-under-test.yaml'))
+  const promtool = (await run('test/cluster/promtool.sh')).stdout.trim()
+  const { stdout } = await run(promtool, ['test', 'rules', 'rules.yaml'], { cwd: scratch })
+  expect(stdout).toContain('SUCCESS')
+})
