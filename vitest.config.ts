@@ -42,9 +42,11 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/{floors,tidy}.test.ts',
+            'test/cluster/**',
             'test/conformance/**',
             'test/cluster/**',
             'test/faults/**',
+            'test/node/**',
             'test/openapi/**',
             'test/zone/**',
           ],
@@ -73,6 +75,13 @@ export default defineConfig({
           // The first run installs what makes the clients.
           testTimeout: 600_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          // Each test goes on where the one before it ended. (test/node/run.sh)
+          name: 'node',
+          include: ['test/node/**/*.test.ts'],
         },
       },
       {

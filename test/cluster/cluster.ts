@@ -24,6 +24,19 @@ const OUTPUT_MAX = 256 * 1024 * 1024
 
 type ProcessName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager'
 
+/** Processes beside the control plane, for a cluster that runs pods. */
+export interface Addition {
+  /** Where the API server listens in place of the loopback interface. */
+  address: string
+  /** Users that get a kubeconfig, with their groups. */
+  users: readonly (readonly [user: string, ...groups: string[]])[]
+  processes(place: { dir: string; assets: string }): Record<string, string[]>
+  /** Before they start: there are certificates. */
+  prepare(place: { dir: string; assets: string }): Promise<void>
+  /** Once the process of that name was started. */
+  started(name: string, place: { dir: string; assets: string }): Promise<void>
+}
+
 /** Whatever the API server answers with: tests look into all of it. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Answer = any
@@ -73,11 +86,11 @@ function assetsDir(): string {
 }
 
 /** Starts a cluster that ends with this process, however this process ends. */
-export async function startCluster(): Promise<Cluster> {
+export async function startCluster(addition?: Addition): Promise<Cluster> {
   const dir = await mkdtemp(join(tmpdir(), 'postern-cluster-'))
   const guard = startGuard(dir)
   try {
-    await createCluster(dir)
+    await createCluster(dir, addition)
   } catch (error) {
     guard.kill()
     await stopProcesses(dir)
@@ -93,25 +106,35 @@ export async function startCluster(): Promise<Cluster> {
   }
 }
 
-async function createCluster(dir: string): Promise<void> {
+async function createCluster(dir: string, addition?: Addition): Promise<void> {
   const assets = assetsDir()
-  const port = await freePort()
+  const address = addition?.address ?? '127.0.0.1'
+  const port = await freePort(address)
   const processes = {
     etcd: etcdCommand(dir, assets),
-    'kube-apiserver': apiserverCommand(dir, assets, port),
+    'kube-apiserver': apiserverCommand({ dir, assets, address, port }),
     'kube-controller-manager': controllerManagerCommand(dir, assets),
+    ...addition?.processes({ dir, assets }),
   }
   for (const [file = ''] of [...Object.values(processes), [join(assets, 'kubectl')]]) {
-    if (!existsSync(file)) throw new Error(`${file} is missing: run test/cluster/build.sh`)
+    if (file.startsWith('/') && !existsSync(file)) {
+      throw new Error(`${file} is missing: run test/cluster/build.sh`)
+    }
   }
-  const state: State = { dir, assets, server: `https://127.0.0.1:${port}`, processes }
+  const state: State = { dir, assets, server: `https://${address}:${port}`, processes }
   for (const folder of ['pki', 'kubeconfig', 'logs', 'pids']) await mkdir(join(dir, folder))
   await writeFile(join(dir, 'cluster.json'), JSON.stringify(state, null, 2))
   await createCertificates(state)
+  for (const [user, ...groups] of addition?.users ?? []) await client(state, user, groups)
+  await addition?.prepare(state)
   await startProcess(state, 'etcd')
   await startProcess(state, 'kube-apiserver')
   await untilReady(state)
   await startProcess(state, 'kube-controller-manager')
+  for (const name of Object.keys(addition?.processes(state) ?? {})) {
+    await startProcess(state, name)
+    await addition?.started(name, state)
+  }
   await until('service accounts', dir, async () =>
     ask(state, 'GET', '/api/v1/namespaces/default/serviceaccounts/default'),
   )
@@ -174,16 +197,23 @@ function etcdCommand(dir: string, assets: string): string[] {
   ]
 }
 
-function apiserverCommand(dir: string, assets: string, port: number): string[] {
+interface Listening {
+  dir: string
+  assets: string
+  address: string
+  port: number
+}
+
+function apiserverCommand({ dir, assets, address, port }: Listening): string[] {
   return [
     join(assets, 'kube-apiserver'),
     `--etcd-servers=unix://${join(dir, 'etcd.sock')}`,
     '--etcd-compaction-interval=0', // History goes when a test says so.
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
+    `--bind-address=${address}`,
+    `--advertise-address=${address}`,
     `--secure-port=${port}`,
     // The endpoints of the service `kubernetes` may not hold a loopback address.
-    '--endpoint-reconciler-type=none',
+    ...(address.startsWith('127.') ? ['--endpoint-reconciler-type=none'] : []),
     `--client-ca-file=${pkiFile(dir, 'ca.crt')}`,
     `--tls-cert-file=${pkiFile(dir, 'apiserver.crt')}`,
     `--tls-private-key-file=${pkiFile(dir, 'apiserver.key')}`,
@@ -192,6 +222,11 @@ function apiserverCommand(dir: string, assets: string, port: number): string[] {
     `--service-account-signing-key-file=${pkiFile(dir, 'service-account.key')}`,
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
+    // For the logs and commands of pods, where there are some.
+    `--kubelet-certificate-authority=${pkiFile(dir, 'ca.crt')}`,
+    `--kubelet-client-certificate=${pkiFile(dir, 'admin.crt')}`,
+    `--kubelet-client-key=${pkiFile(dir, 'admin.key')}`,
+    '--kubelet-preferred-address-types=InternalIP',
   ]
 }
 
@@ -209,7 +244,7 @@ function controllerManagerCommand(dir: string, assets: string): string[] {
   ]
 }
 
-async function startProcess({ dir, processes }: State, name: ProcessName): Promise<void> {
+async function startProcess({ dir, processes }: State, name: string): Promise<void> {
   if ((await pidOf(dir, name)) !== undefined) throw new Error(`${name} is still running`)
   const log = openSync(join(dir, 'logs', name), 'a')
   const [file = '', ...args] = processes[name] ?? []
@@ -281,12 +316,12 @@ export async function removeCluster(dir: string): Promise<void> {
 }
 
 /** Below the range of outgoing connections, so that none takes it between a stop and a start. */
-async function freePort(): Promise<number> {
+async function freePort(address: string): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = randomInt(20_000, 30_000)
     const isFree = await new Promise<boolean>((done) => {
       const probe = createServer().once('error', () => done(false))
-      probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)))
+      probe.listen(port, address, () => probe.close(() => done(true)))
     })
     if (isFree) return port
   }

@@ -30,15 +30,27 @@ export async function createCertificates(place: Place): Promise<void> {
   await writeFile(pkiFile(dir, 'service-account.key'), pem, { mode: 0o600 })
 
   const names = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc']
-  const alternatives = [...names.map((name) => `DNS:${name}`), 'IP:127.0.0.1', 'IP:10.96.0.1'].join(
-    ',',
-  )
+  const addresses = ['127.0.0.1', '10.96.0.1', new URL(place.server).hostname]
+  const alternatives = [
+    ...names.map((name) => `DNS:${name}`),
+    ...addresses.map((address) => `IP:${address}`),
+  ].join(',')
   const server = { name: 'apiserver', subject: '/CN=kube-apiserver', issuer: 'ca' }
   await Promise.all([
     openssl(dir, server, [...leaf('serverAuth'), `subjectAltName=${alternatives}`]),
     client(place, 'admin', ['system:masters']),
     client(place, 'system:kube-controller-manager', []),
   ])
+}
+
+/** A server's certificate for an address and a name. */
+export async function serverCertificate(
+  dir: string,
+  name: string,
+  alternatives: string,
+): Promise<void> {
+  const of = { name, subject: `/CN=${name}`, issuer: 'ca' }
+  await openssl(dir, of, [...leaf('serverAuth'), `subjectAltName=${alternatives}`])
 }
 
 /** A kubeconfig for a user with a certificate: no rights but those that RBAC gives it. */

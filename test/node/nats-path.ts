@@ -1,0 +1,11 @@
+import { findNatsBinary } from '../../standalone/nats-binary.ts'
+import { NATS_CACHE } from '../servers.ts'
+
+/** Prints the path of a nats-server, for an image. */
+const { file } = await findNatsBinary({
+  cache: NATS_CACHE,
+  chosen: process.env['NATS_SERVER_BIN'],
+  env: process.env,
+  print: () => {},
+})
+process.stdout.write(file)
