@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{core,api,dataplane,connector-agent,operator,standalone,charts}/**/*.test.ts',
+            '{core,api,dataplane,connector-agent,operator,standalone,charts,dashboard}/**/*.test.ts',
             'test/{floors,tidy}.test.ts',
           ],
           testTimeout: 30_000,
@@ -42,6 +42,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/{floors,tidy}.test.ts',
+            'test/browser/**',
             'test/cluster/**',
             'test/conformance/**',
             'test/cluster/**',
@@ -93,6 +94,16 @@ export default defineConfig({
           testTimeout: 180_000,
           // The first run builds a control plane from source.
           hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: ['test/browser/installation.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -25,7 +25,7 @@ async function compress(file: string): Promise<void> {
   const bytes = await readFile(file)
   await Promise.all([
     writeFile(`${file}.br`, await promisify(brotliCompress)(bytes, BROTLI)),
-    writeFile(`${file}.gz`, await promisify(gzip)(bytes)),
+    writeFile(`${file}.gz`, await promisify(gzip)(bytes, { level: 9 })),
   ])
 }
 

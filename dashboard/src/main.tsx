@@ -3,8 +3,6 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
-import { PasswordQuestion } from './parts/password/password-question.tsx'
-import { Toasts } from './parts/toast.tsx'
 import { router } from './router.tsx'
 import { watchSequences } from './shell/keys.ts'
 import { queryClient } from './shell/query-client.ts'
@@ -18,8 +16,6 @@ createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
-      <PasswordQuestion />
-      <Toasts />
     </QueryClientProvider>
   </StrictMode>,
 )

@@ -3,15 +3,21 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  redirect,
 } from '@tanstack/react-router'
 
+import { Refusal } from './api/refusal.ts'
 import * as searches from './routes/searches.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
-import { InsidePage } from './shell/inside.tsx'
+import { Frame } from './shell/frame.tsx'
 import { queryClient } from './shell/query-client.ts'
 import { sessionQuery } from './shell/session.ts'
 
-const root = createRootRoute({ notFoundComponent: NotFoundPage, errorComponent: PageFault })
+const root = createRootRoute({
+  component: Frame,
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageFault,
+})
 
 const outside = { getParentRoute: () => root } as const
 const OUTSIDE = [
@@ -20,6 +26,11 @@ const OUTSIDE = [
     path: '/sign-in',
     validateSearch: searches.nextSearch,
     component: lazyRouteComponent(() => import('./pages/outside/sign-in.tsx'), 'SignIn'),
+  }),
+  createRoute({
+    ...outside,
+    path: '/sign-up',
+    component: lazyRouteComponent(() => import('./pages/outside/sign-up.tsx'), 'SignUp'),
   }),
   createRoute({
     ...outside,
@@ -42,8 +53,16 @@ const OUTSIDE = [
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  beforeLoad: async () => await queryClient.ensureQueryData(sessionQuery),
-  component: InsidePage,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queryClient.ensureQueryData(sessionQuery)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 401) throw error
+      // oxlint-disable-next-line typescript/only-throw-error -- the router's own way to lead elsewhere
+      throw redirect({ to: '/sign-in', search: { next: location.href } })
+    }
+  },
+  component: lazyRouteComponent(() => import('./shell/inside.tsx'), 'InsidePage'),
 })
 const within = { getParentRoute: () => inside } as const
 

@@ -13,7 +13,7 @@ export interface Session {
   organisations: Organisation[]
 }
 
-export type Level = 'read' | 'write'
+type Level = 'none' | 'read' | 'write'
 export type Permissions = Readonly<Record<string, Level>>
 
 export interface Member {
@@ -21,8 +21,7 @@ export interface Member {
   email: string
   name: string
   role: Role
-  createdAt?: string
-  lastSeenAt?: string | null
+  createdAt: string
 }
 
 export interface Invitation {
@@ -30,6 +29,8 @@ export interface Invitation {
   email: string
   role: Role
   expiresAt: string
+  revokedAt: string | null
+  acceptedAt: string | null
 }
 
 export interface Key {
@@ -37,8 +38,11 @@ export interface Key {
   name: string
   permissions: Permissions | null
   projectId: string | null
+  secretHint: string
   expiresAt: string | null
-  lastUsedAt?: string | null
+  revokedAt: string | null
+  lastUsedAt: string | null
+  createdBy: string | null
   createdAt: string
 }
 
@@ -46,11 +50,11 @@ export interface AuditEntry {
   id: string
   at: string
   actor: string
+  actorName: string | null
   action: string
-  subject?: string | null
-  remoteIp?: string | null
-  before?: unknown
-  after?: unknown
+  subjectKind: string
+  subjectId: string
+  changes: unknown
 }
 
 /** Calls `/auth` as the same origin does. Throws a `Refusal` for everything but a success. */

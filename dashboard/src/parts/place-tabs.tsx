@@ -16,6 +16,7 @@ export function PlaceTabs({
         <Link
           key={tab}
           to="."
+          activeOptions={{ exact: true, includeSearch: true }}
           search={index === 0 ? {} : { tab }}
           aria-current={tab === shown ? 'page' : undefined}
           replace

@@ -33,11 +33,11 @@ export function Toasts() {
     () => toasts,
   )
   const ref = useRef<HTMLDivElement>(null)
+  const isShown = shown.length > 0
   // The top layer, so that a toast is seen above an open dialog.
   useEffect(() => {
-    if (shown.length > 0) ref.current?.showPopover()
-    else ref.current?.hidePopover()
-  }, [shown.length])
+    ref.current?.togglePopover(isShown)
+  }, [isShown])
   return (
     <div ref={ref} popover="manual" className="toasts" role="status" aria-live="polite">
       {shown.map(({ id, text, action }) => (

@@ -36,7 +36,8 @@ export function useKeys(commands: Readonly<Record<string, () => void>>): void {
 export function watchSequences(): void {
   addEventListener('keydown', (event) => {
     const isFirst = event.key === 'g' && isCommand(event)
-    queueMicrotask(() => {
+    // Microtasks run between listeners, so that the others would not see it any more.
+    setTimeout(() => {
       before = { key: isFirst ? 'g' : '', at: event.timeStamp }
     })
   })

@@ -7,7 +7,13 @@ const RETRIES = 2
 
 /** There is one for the whole page: what the API answered, by question. */
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: leaveWithoutSession }),
+  queryCache: new QueryCache({
+    // Whoever comes without a session is led to sign in by the router.
+    onError: (error, query) => {
+      if (query.state.data !== undefined || query.queryKey[0] !== 'session')
+        leaveWithoutSession(error)
+    },
+  }),
   mutationCache: new MutationCache({ onError: leaveWithoutSession }),
   defaultOptions: {
     queries: {
@@ -20,7 +26,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-const OUTSIDE = /^\/(sign-in|setup|invite|reset)/
+const OUTSIDE = /^\/(sign-in|sign-up|setup|invite|reset)/
 
 /** A session that has ended: sign in, and come back to this page. */
 function leaveWithoutSession(error: Error): void {

@@ -48,7 +48,7 @@ export function rulesOf(longestMs: number, gap: number): Rule[] {
 export function apart(places: readonly number[], gap: number): number[] {
   const moved: number[] = []
   for (const place of places) moved.push(Math.max(place, (moved.at(-1) ?? -gap) + gap))
-  let limit = 1 - gap / 2
+  let limit = 1 - gap
   for (let index = moved.length - 1; index >= 0; index--) {
     moved[index] = Math.min(moved[index] ?? 0, limit)
     limit = (moved[index] ?? 0) - gap

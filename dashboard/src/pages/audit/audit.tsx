@@ -41,7 +41,7 @@ export function Audit() {
                   <th>Who</th>
                   <th>Did</th>
                   <th>To</th>
-                  <th>From</th>
+                  <th>Changes</th>
                 </tr>
               </thead>
               <tbody>
@@ -59,20 +59,30 @@ export function Audit() {
 }
 
 function Entry({ entry }: { entry: AuditEntry }) {
+  const changes = JSON.stringify(entry.changes)
   return (
     <tr>
       <td>
         <Time at={entry.at} />
       </td>
-      <td data-label="Who" className="mono">
-        {entry.actor}
+      <td data-label="Who">
+        <span>
+          {entry.actorName} <code className="muted">{entry.actor}</code>
+        </span>
       </td>
-      <td data-label="Did">{entry.action}</td>
+      <td data-label="Did">{entry.action.replace('.', ' ').replaceAll('-', ' ')}</td>
       <td data-label="To" className="mono">
-        {entry.subject ?? ''}
+        {entry.subjectId}
       </td>
-      <td data-label="From" className="mono">
-        {entry.remoteIp ?? ''}
+      <td data-label="Changes">
+        {changes === '{}' ? (
+          ''
+        ) : (
+          <details>
+            <summary>Show</summary>
+            <pre className="wrap">{JSON.stringify(entry.changes, null, 2)}</pre>
+          </details>
+        )}
       </td>
     </tr>
   )

@@ -5,6 +5,7 @@ import { callAuth, type Key } from '../../api/auth.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { shortId } from '../../parts/words/numbers.ts'
+import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
 import { useReach } from '../../shell/session.ts'
@@ -76,10 +77,12 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
   const reach = useReach()
   const [isOpen, setOpen] = useState(false)
   const bound = reach?.find(({ project }) => project.id === apiKey.projectId)?.project.name
+  const isDead = apiKey.revokedAt !== null
   return (
-    <tr>
+    <tr className={isDead ? 'dim' : undefined}>
       <td>
-        {apiKey.name} <code className="muted">{shortId(apiKey.id)}</code>
+        {apiKey.name} <code className="muted">{apiKey.secretHint}</code>{' '}
+        {apiKey.revokedAt !== null && <StatusMark status="revoked" />}
       </td>
       <td data-label="May">{permissionWords(apiKey.permissions)}</td>
       <td data-label="Project">
@@ -89,35 +92,37 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
         {apiKey.expiresAt === null ? 'never' : <Time at={apiKey.expiresAt} withAge />}
       </td>
       <td data-label="Last used">
-        {apiKey.lastUsedAt === undefined || apiKey.lastUsedAt === null ? (
+        {apiKey.lastUsedAt === null ? (
           <span className="muted">never</span>
         ) : (
           <Time at={apiKey.lastUsedAt} withAge />
         )}
       </td>
       <td>
-        <span className="buttons">
-          <button
-            type="button"
-            className="button"
-            aria-disabled={!mayAll}
-            title={mayAll ? undefined : OWNERS_ONLY}
-            onClick={() => mayAll && setOpen(true)}
-          >
-            Rescope…
-          </button>
-          <DangerAction
-            name="Revoke…"
-            title={`Revoke ${apiKey.name}?`}
-            action="Revoke"
-            run={async () => {
-              await callAuth('DELETE', `${path}/keys/${apiKey.id}`)
-              await client.invalidateQueries({ queryKey: [path, 'keys'] })
-            }}
-          >
-            <p>The next request with this key is refused. This cannot be taken back.</p>
-          </DangerAction>
-        </span>
+        {!isDead && (
+          <span className="buttons">
+            <button
+              type="button"
+              className="button"
+              aria-disabled={!mayAll}
+              title={mayAll ? undefined : OWNERS_ONLY}
+              onClick={() => mayAll && setOpen(true)}
+            >
+              Rescope…
+            </button>
+            <DangerAction
+              name="Revoke…"
+              title={`Revoke ${apiKey.name}?`}
+              action="Revoke"
+              run={async () => {
+                await callAuth('DELETE', `${path}/keys/${apiKey.id}`)
+                await client.invalidateQueries({ queryKey: [path, 'keys'] })
+              }}
+            >
+              <p>The next request with this key is refused. This cannot be taken back.</p>
+            </DangerAction>
+          </span>
+        )}
         {isOpen && <RescopeDialog apiKey={apiKey} onClose={() => setOpen(false)} />}
       </td>
     </tr>

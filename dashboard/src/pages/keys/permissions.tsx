@@ -1,4 +1,4 @@
-import type { Level, Permissions } from '../../api/auth.ts'
+import type { Permissions } from '../../api/auth.ts'
 
 const RESOURCES = [
   'projects',
@@ -17,7 +17,7 @@ const LEVELS = [
   ['write', 'Read and write'],
 ] as const
 
-const all = (level: Level): Permissions =>
+const all = (level: 'read'): Permissions =>
   Object.fromEntries(RESOURCES.map((resource) => [resource, level]))
 
 const configuration = ['projects', 'sources', 'destinations', 'connections', 'connectors']
@@ -103,7 +103,7 @@ export function PermissionMatrix({
 
 export function permissionWords(permissions: Permissions | null): string {
   if (permissions === null) return 'unscoped: all that a member may'
-  const held = Object.entries(permissions)
+  const held = Object.entries(permissions).filter(([, level]) => level !== 'none')
   return held.length === 0
     ? 'nothing'
     : held.map(([resource, level]) => `${resource} ${level}`).join(', ')

@@ -21,7 +21,9 @@ export function useInvitations(isAllowed: boolean) {
   return useQuery({
     queryKey: [path, 'invitations'],
     queryFn: () =>
-      callAuth<{ data: Invitation[] }>('GET', `${path}/invitations`).then(({ data }) => data),
+      callAuth<{ data: Invitation[] }>('GET', `${path}/invitations`).then(({ data }) =>
+        data.filter(({ revokedAt, acceptedAt }) => revokedAt === null && acceptedAt === null),
+      ),
     enabled: isAllowed,
   })
 }

@@ -12,7 +12,7 @@ export function Reset() {
   const [password, setPassword] = useState('')
   const action = useAction(
     () => callAuth('POST', '/reset', { token, password }),
-    () => enter(),
+    () => enter('/sign-in'),
   )
   return (
     <Frame title="Choose a new password">

@@ -1,4 +1,5 @@
-import { useSearch } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { callAuth } from '../../api/auth.ts'
@@ -38,11 +39,40 @@ export function SignIn() {
           fault={action.fault('password')}
         />
       </Form>
-      <p className="muted">
-        No account yet? An owner invites you with a link. The first owner uses the setup link that
-        the start of Postern prints. A lost password: an owner makes a new link with{' '}
-        <code>npm run admin -- users reset-link</code>.
-      </p>
+      <Elsewhere />
     </Frame>
+  )
+}
+
+interface Options {
+  isSetUp: boolean
+  signUp: 'open' | 'invitation'
+}
+
+/** How somebody without an account, or without its password, gets in. */
+function Elsewhere() {
+  const { data } = useQuery({
+    queryKey: ['options'],
+    queryFn: () => callAuth<Options>('GET', '/options'),
+  })
+  if (data?.isSetUp === false) {
+    return (
+      <p className="notice busy">
+        There is no account yet. The first owner uses the setup link that the start of Postern
+        prints, or a new one of <code>npm run admin -- users setup-link</code>.
+      </p>
+    )
+  }
+  return (
+    <p className="muted">
+      No account yet?{' '}
+      {data?.signUp === 'open' ? (
+        <Link to="/sign-up">Make one</Link>
+      ) : (
+        'An owner invites you with a link'
+      )}
+      . A lost password: the operator makes a link with{' '}
+      <code>npm run admin -- users reset-link</code>.
+    </p>
   )
 }

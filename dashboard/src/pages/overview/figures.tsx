@@ -14,37 +14,40 @@ type Bucket = Schemas['DashboardBucket']
 const sum = (buckets: readonly Bucket[], of: (bucket: Bucket) => number): number =>
   buckets.reduce((total, bucket) => total + of(bucket), 0)
 
+/** `99.21 %`: whole only when it is all. */
+function shareOf(part: number, all: number): string {
+  if (all === 0) return 'none yet'
+  return `${((part / all) * 100).toFixed(part === all ? 0 : 2)} %`
+}
+
 /** Four numbers that say whether all is well. */
 export function Figures({
   range,
-  counts = [],
+  counts,
 }: {
   range: Range
   counts: readonly Bucket[] | undefined
 }) {
   const { projectId } = useProject()
-  const succeeded = sum(counts, ({ deliveries }) => deliveries.succeeded)
-  const failed = sum(counts, ({ deliveries }) => deliveries.failed)
-  const ended = succeeded + failed
+  const succeeded = sum(counts ?? [], ({ deliveries }) => deliveries.succeeded)
+  const failed = sum(counts ?? [], ({ deliveries }) => deliveries.failed)
   const from = new Date(Date.now() - SPANS[range].ms).toISOString()
   return (
     <dl className="figures">
       <RateNow />
       <div>
         <dt>Succeeded</dt>
-        <dd>
-          {ended === 0
-            ? 'none yet'
-            : `${((succeeded / ended) * 100).toFixed(succeeded === ended ? 0 : 2)} %`}
-        </dd>
+        <dd>{counts === undefined ? '…' : shareOf(succeeded, succeeded + failed)}</dd>
         <dd className="muted">
-          {compact(succeeded)} of {compact(ended)} in {SPANS[range].words}
+          {compact(succeeded)} of {compact(succeeded + failed)} in {SPANS[range].words}
         </dd>
       </div>
       <Waiting />
       <div>
         <dt>Failed for good</dt>
-        <dd className={failed > 0 ? 'bad' : undefined}>{whole(failed)}</dd>
+        <dd className={failed > 0 ? 'bad' : undefined}>
+          {counts === undefined ? '…' : whole(failed)}
+        </dd>
         <dd className="muted">
           {failed === 0 ? (
             `in ${SPANS[range].words}`
@@ -72,7 +75,7 @@ function RateNow() {
   return (
     <div>
       <dt>Received now</dt>
-      <dd>{compact(received / 60)} a second</dd>
+      <dd>{data === undefined ? '…' : `${compact(received / 60)} a second`}</dd>
       <dd className="muted">{whole(received)} in the last minute</dd>
     </div>
   )
@@ -86,7 +89,7 @@ function Waiting() {
   return (
     <div>
       <dt>Waiting</dt>
-      <dd>{whole(waiting)}</dd>
+      <dd>{data === undefined ? '…' : whole(waiting)}</dd>
       <dd className="muted">
         {waiting === 0 ? (
           'nothing waits'

@@ -56,7 +56,7 @@ export function Bars({
         {bars.map((bar, index) => (
           <span
             key={bar.label}
-            className={index === chosen ? 'bar chosen' : 'bar'}
+            className={index === chosen ? 'pile chosen' : 'pile'}
             onMouseEnter={() => setChosen(index)}
             onClick={() => open(index)}
           >

@@ -1,18 +1,12 @@
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
 
 import { callAuth } from '../../api/auth.ts'
 import { Dialog } from '../dialog.tsx'
 import { TextField } from '../forms/fields.tsx'
 import { Form, useAction } from '../forms/form.tsx'
-import { onQuestion, questionNow } from './with-password.ts'
 
 /** Secrets, keys and owners are for a person who signed in a short while ago, or proves it once more. */
-export function PasswordQuestion() {
-  const question = useSyncExternalStore(onQuestion, questionNow)
-  return question === null ? null : <Ask answer={question.answer} />
-}
-
-function Ask({ answer }: { answer: (isConfirmed: boolean) => void }) {
+export function PasswordQuestion({ answer }: { answer: (isConfirmed: boolean) => void }) {
   const [password, setPassword] = useState('')
   const action = useAction(
     () => callAuth('POST', '/confirm-password', { password }),

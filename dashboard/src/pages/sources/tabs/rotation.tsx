@@ -17,8 +17,11 @@ const OVERLAPS = [
   ['604800', '7 days'],
 ] as const
 
+/** A short secret has no hint, so that the hint does not tell whether there is one. */
+const WITHOUT_SECRET = new Set(['none', 'ip_allow_list', 'public_key', 'aws_sns'])
+
 export function Rotation({ source }: { source: Schemas['Source'] }) {
-  if (source.secretHint === null) {
+  if (WITHOUT_SECRET.has(source.verifier.type)) {
     return <p className="muted">The verifier of this source has no secret.</p>
   }
   return (

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+
+import { messagesOf, type Message } from './sse.ts'
+
+async function read(...chunks: string[]): Promise<Message[]> {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(encoder.encode(chunk))
+      controller.close()
+    },
+  })
+  return await Array.fromAsync(messagesOf(body))
+}
+
+test('messages are whole however the bytes are cut', async () => {
+  const text =
+    'retry: 3000\n\nid: 1.a\nevent: ready\ndata: {"at":1}\n\nid: 1.b\nevent: event.created\ndata: {"n":"Å"}\n\n'
+  const cut = text.split('')
+  expect(await read(...cut)).toEqual([
+    { id: '1.a', event: 'ready', data: '{"at":1}' },
+    { id: '1.b', event: 'event.created', data: '{"n":"Å"}' },
+  ])
+})
+
+test('a message that was begun and not ended is none', async () => {
+  expect(await read('id: 1\ndata: {"half')).toEqual([])
+})

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import { startEndpoint } from '../endpoint.ts'
+import { SURROUNDINGS } from '../program.ts'
+import { scratch } from '../servers.ts'
+import { hasChromium, openBrowser } from './browser.ts'
+import { visitAsOwner } from './people.ts'
+import { openPlace } from './place.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const told = inject('dashboard')
+let browser: Browser
+
+beforeAll(async () => {
+  if (hasChromium) browser = await openBrowser()
+})
+afterAll(async () => await browser?.close())
+
+test.skipIf(!hasChromium)(
+  'new events come in by themselves, and hold still for a reader further down',
+  async () => {
+    const place = await openPlace(told)
+    const source = await place.source('orders')
+    for (let number = 0; number < 60; number++)
+      await place.send(source.ingestUrl, { type: `old.${number}` })
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/events'))
+    await page.getByText('old.59').waitFor()
+    await page.keyboard.press('l')
+    await page.getByText('Live: 0 new events').waitFor()
+    await place.send(source.ingestUrl, { type: 'new.first' })
+    await page.getByText('new.first').waitFor()
+
+    await page.mouse.wheel(0, 900)
+    await expect
+      .poll(() => page.evaluate<number>('scrollY'), { timeout: 10_000 })
+      .toBeGreaterThan(300)
+    await place.send(source.ingestUrl, { type: 'new.second' })
+    const news = page.getByRole('button', { name: 'Show 1 new' })
+    await news.waitFor({ state: 'attached' })
+    expect(await page.getByText('new.second').count()).toBe(0)
+    await news.click()
+    await page.getByText('new.second').waitFor()
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)('a list is read with the keyboard alone', async () => {
+  const place = await openPlace(told)
+  await using endpoint = await startEndpoint()
+  const source = await place.source('orders')
+  await place.connection(source.id, await place.destination('shop', endpoint.url))
+  await place.send(source.ingestUrl, { type: 'first.sent' })
+  await place.send(source.ingestUrl, { type: 'last.sent' })
+  await using visit = await visitAsOwner(browser, told)
+  const { page, faults } = visit
+  await page.goto(place.at())
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('e')
+  await page.getByText('last.sent').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'first.sent' }).waitFor()
+  await page.keyboard.press('[')
+  await page.getByRole('heading', { name: 'last.sent' }).waitFor()
+  await page.keyboard.press('r')
+  await page.getByRole('dialog', { name: 'Replay this event?' }).waitFor()
+  await page.keyboard.press('Escape')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect(faults).toEqual([])
+})
+
+test.skipIf(!hasChromium)(
+  'a connector is started by the command that is shown; its replica comes and goes',
+  async () => {
+    const place = await openPlace(told)
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/connectors'))
+    await page.getByRole('button', { name: 'New connector' }).first().click()
+    await page.getByLabel('Name').fill('office')
+    await page.getByRole('button', { name: 'Create the connector' }).click()
+    const command = await page.getByRole('region', { name: 'The command' }).innerText()
+    expect(command).toContain(`--relay '${told.apiUrl}'`)
+    using directory = scratch()
+    const own = `${command} --name journey --state-dir '${directory.path}'`
+    const env = { ...process.env, ...SURROUNDINGS }
+    const agent = spawn('sh', ['-c', own], { cwd: ROOT, env, detached: true, stdio: 'ignore' })
+    try {
+      const row = page.getByRole('row', { name: /journey/ })
+      await row.getByText('Online').waitFor()
+      process.kill(-(agent.pid ?? 0), 'SIGTERM')
+      await row.getByText('Offline').waitFor()
+      await page.getByText('journey went offline').waitFor()
+    } finally {
+      agent.kill('SIGKILL')
+    }
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)('without a network the page keeps what it has, and says so', async () => {
+  const place = await openPlace(told)
+  await place.source('orders')
+  await using visit = await visitAsOwner(browser, told)
+  const { page, context } = visit
+  await page.goto(place.at('/sources'))
+  await page.getByRole('link', { name: 'orders' }).waitFor()
+  await context.setOffline(true)
+  await page.getByText('There is no network.').waitFor()
+  expect(await page.getByRole('link', { name: 'orders' }).count()).toBe(1)
+  await context.setOffline(false)
+  await page.getByText('There is no network.').waitFor({ state: 'detached' })
+})
+
+test.skipIf(!hasChromium)('a secret is rotated with its use in sight, and taken back', async () => {
+  const place = await openPlace(told)
+  const verifier = { preset: 'gitlab', secret: 'before' }
+  const source = await place.source('gitlab', { verifier })
+  await using visit = await visitAsOwner(browser, told)
+  const { page, faults } = visit
+  await page.goto(place.at(`/sources/${source.id}?tab=rotation`))
+  await page.getByLabel('New secret').fill('after')
+  await page.getByRole('button', { name: 'Rotate the secret' }).click()
+  await page.getByText('A rotation is under way').waitFor()
+  await place.send(source.ingestUrl, { type: 'x' }, { 'x-gitlab-token': 'before' })
+  await page.getByRole('row', { name: /^previous 1 / }).waitFor()
+  await page.getByRole('button', { name: 'Go back to the previous secret…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click()
+  await page.getByText('A rotation is under way').waitFor({ state: 'detached' })
+  expect(faults).toEqual([])
+})

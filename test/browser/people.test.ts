@@ -1,0 +1,125 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import { hasChromium, openBrowser, openVisit } from './browser.ts'
+import { OWNER, visitAsMember, visitAsOwner } from './people.ts'
+import { openPlace } from './place.ts'
+
+const told = inject('dashboard')
+let browser: Browser
+
+beforeAll(async () => {
+  if (hasChromium) browser = await openBrowser()
+})
+afterAll(async () => await browser?.close())
+
+test.skipIf(!hasChromium)(
+  'a stranger signs in and comes to the page that they wanted',
+  async () => {
+    // Makes the account, if this file is the first.
+    await (await visitAsOwner(browser, told))[Symbol.asyncDispose]()
+    await using visit = await openVisit(browser, told.apiUrl)
+    const { page, faults } = visit
+    await page.goto(`${told.apiUrl}/p/${told.projectId}/sources`)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByLabel('Email').fill(OWNER.email)
+    await page.getByLabel('Password').fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Email or password is wrong').waitFor()
+    await page.getByLabel('Password').fill(OWNER.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Sources' }).waitFor()
+
+    await page.getByLabel(`Account of ${OWNER.name}`).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.goto(`${told.apiUrl}/p/${told.projectId}`)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'an address of elsewhere is no place to go to after signing in',
+  async () => {
+    await using visit = await openVisit(browser, told.apiUrl)
+    const { page } = visit
+    await page.goto(`${told.apiUrl}/sign-in?next=${encodeURIComponent('//evil.example/')}`)
+    await page.getByLabel('Email').fill(OWNER.email)
+    await page.getByLabel('Password').fill(OWNER.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    expect(new URL(page.url()).origin).toBe(told.apiUrl)
+  },
+)
+
+test.skipIf(!hasChromium)('a key is shown once, works at once, and ends at once', async () => {
+  await using visit = await visitAsOwner(browser, told)
+  const { page, faults } = visit
+  await page.goto(`${told.apiUrl}/org/${told.organisationId}/keys`)
+  await page.getByRole('button', { name: 'New key' }).click()
+  await page.getByLabel('Name').fill('ci-deploy')
+  await page.getByRole('button', { name: 'Make the key' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Copy the key now' })
+  const key = await dialog.getByText(/^pst_/).innerText()
+  const ask = async () =>
+    (await fetch(`${told.apiUrl}/v1/sources`, { headers: { authorization: `Bearer ${key}` } }))
+      .status
+  expect(await ask()).toBe(200)
+  expect(await dialog.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true)
+  await dialog.getByLabel('I have stored it').check()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  expect(await page.content()).not.toContain(key)
+
+  const row = page.getByRole('row', { name: /ci-deploy/ })
+  await row.getByRole('button', { name: 'Revoke…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await row.getByText('Revoked').waitFor()
+  expect(await ask()).toBe(401)
+  expect(faults).toEqual([])
+})
+
+test.skipIf(!hasChromium)(
+  'an invitation link makes a member, who sees what they may not do and why',
+  async () => {
+    const place = await openPlace(told)
+    const source = await place.source('orders')
+    await using visit = await visitAsMember(browser, told, `bo-${Date.now()}@example.com`)
+    const { page, faults } = visit
+    await page.goto(place.at(`/sources/${source.id}?tab=settings`))
+    const remove = page.getByRole('button', { name: 'Delete the source…' })
+    expect(await remove.getAttribute('aria-disabled')).toBe('true')
+    expect(await remove.getAttribute('title')).toContain('owner or admin')
+    await remove.click({ force: true })
+    expect(await page.getByRole('dialog').count()).toBe(0)
+
+    await page.goto(`${told.apiUrl}/org/${told.organisationId}/audit`)
+    await page.getByText('You may not see this').waitFor()
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'the owner invites somebody, and the link that is shown works',
+  async () => {
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    const email = `cy-${Date.now()}@example.com`
+    await page.goto(`${told.apiUrl}/org/${told.organisationId}/members`)
+    await page.getByRole('button', { name: 'Invite…' }).click()
+    await page.getByLabel('Email').fill(email)
+    await page.getByRole('button', { name: 'Make the invitation' }).click()
+    const link = await page.getByRole('dialog').locator('code').innerText()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('heading', { name: 'Open invitations' }).waitFor()
+
+    await using other = await openVisit(browser, told.apiUrl)
+    await other.page.goto(link)
+    await other.page.getByLabel('Your name').fill('Cy')
+    await other.page.getByLabel('Email').fill(email)
+    await other.page.getByLabel('Password').fill(OWNER.password)
+    await other.page.getByRole('button', { name: 'Join' }).click()
+    await other.page.getByLabel('Account of Cy').waitFor()
+    expect([...faults, ...other.faults]).toEqual([])
+  },
+)

@@ -1,0 +1,11 @@
+import { z } from 'zod'
+
+/** The parts of standalone.json that journeys need. */
+export const Told = z.object({
+  apiUrl: z.string(),
+  setupUrl: z.string().nullable(),
+  organisationId: z.string(),
+  projectId: z.string(),
+  apiKey: z.string(),
+})
+export type Told = z.infer<typeof Told>
