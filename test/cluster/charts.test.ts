@@ -244,7 +244,7 @@ test.each([
   expect(one.filter((name) => two.has(name))).toEqual([])
 })
 
-test('one release in two namespaces shares no object but the definitions', async () => {
+test('a release in two namespaces shares no object but the definitions', async () => {
   const values = { ...EVERYTHING, ...FOREIGN, operator: { enabled: true } }
   const one = (await render('postern', values, { namespace: 'a' })).map(identity)
   const two = new Set((await render('postern', values, { namespace: 'b' })).map(identity))

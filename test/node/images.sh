@@ -38,7 +38,7 @@ trusted=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
 cat "${NPM_CONFIG_USERCONFIG:-$HOME/.npmrc}" 2>/dev/null >"$work/npmrc" || true
 echo 'cafile=/run/authorities.crt' >>"$work/npmrc"
 buildah build --pull-never --network host \
-  --volume "$work/npmrc:/root/.npmrc:ro" --volume "$trusted:/run/authorities.crt:ro" \
+  --volume "$work/npmrc:/usr/local/etc/npmrc:ro" --volume "$trusted:/run/authorities.crt:ro" \
   --build-arg BASE=postern.test/base:1 --build-arg BUILD_BASE=postern.test/base:1 \
   -t postern.test/postern:dev -f "$repo/Containerfile" "$repo" >&2
 rm -f "$dir/postern.tar"

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { startCluster, type Cluster } from '../cluster/cluster.ts'
 import { loadImage, NODE, untilNodeReady } from './node.ts'
 
-/** A platform team's day: both charts installed on a real node, private delivery, updates and kills, and nothing left. */
+/** Both charts on a real node: private delivery, updates and kills under load, and nothing left afterwards. */
 const run = promisify(execFile)
 const MINUTES = 60_000
 const RELAY = 'postern'
