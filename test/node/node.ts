@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { Addition, Cluster } from '../cluster/cluster.ts'
 import { kubeconfigFile, pkiFile, serverCertificate } from '../cluster/pki.ts'
 
-/** One real node: containerd, kubelet, kube-proxy and DNS, inside the namespaces that namespaces.sh makes. */
+/** A real node: containerd, kubelet, kube-proxy and DNS, inside the namespaces that namespaces.sh makes. */
 const run = promisify(execFile)
 
 /** As namespaces.sh has them. */
