@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 import { findDelivery } from '../../core/db/deliveries/read/deliveries.ts'
+import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-indexes.ts'
 import { listDeliveries, type DeliveryPlace } from '../../core/db/deliveries/read/delivery-lists.ts'
-import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-strands.ts'
 import { isMicros } from '../../core/db/lists/page.ts'
 import { refuseField } from '../../core/errors.ts'
 import { firstIdAt } from '../../core/ids.ts'

@@ -8,7 +8,7 @@ import {
   type EventPage as ListPage,
 } from '../../core/db/events/events.ts'
 import { settledBelow } from '../../core/db/events/horizon.ts'
-import { cut, type Stretch } from '../../core/db/lists/strands.ts'
+import { cut, type PartialPage } from '../../core/db/lists/indexed-lists.ts'
 import { firstIdAt, timeOfId } from '../../core/ids.ts'
 import { PAGE_READ_ROWS } from '../../core/limits.ts'
 import type { Deps } from '../deps.ts'
@@ -43,8 +43,8 @@ function partOf({ limit }: Query, nowMs: number): ListPage {
   return { limit, nowMs, readRows: PAGE_READ_ROWS }
 }
 
-function pageOf(stretch: Stretch<EventSummary>, limit: number): EventPage {
-  const { rows, nextId } = cut(stretch, limit)
+function pageOf(partial: PartialPage<EventSummary>, limit: number): EventPage {
+  const { rows, nextId } = cut(partial, limit)
   return { events: rows, nextId }
 }
 

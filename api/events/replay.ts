@@ -2,7 +2,7 @@ import {
   countReplays,
   deliveriesFor,
   refusalOfReplay,
-  waysOf,
+  routesOf,
   type ReplayRefusal,
 } from '../../core/actions/replay.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -37,9 +37,9 @@ export async function replayEvent(
     const plan = standing.entitlements
     const refusal = refusalOfReplay(event, plan, now.getTime())
     if (refusal !== undefined) refuseReplay(event, BECAUSE[refusal])
-    const ways = await waysOf(tx, new Set([event.sourceId]))
+    const routes = await routesOf(tx, new Set([event.sourceId]))
     const stored = (await lockEvent(tx, event.id)) ?? refuseMissing('evt', event.id)
-    const deliveries = deliveriesFor({ ...event, class: stored }, ways, { plan, now })
+    const deliveries = deliveriesFor({ ...event, class: stored }, routes, { plan, now })
     const fanOut = deliveries.length
     const counted = { organisationId, standing, now }
     const { areAdmitted, quota } = await countReplays(tx, counted, [fanOut])

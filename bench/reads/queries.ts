@@ -1,8 +1,8 @@
 import type { Db, Pool } from '../../core/db/connection/db.ts'
 import { attemptsOf } from '../../core/db/deliveries/read/attempts.ts'
 import { deliveriesOfEvent, findDelivery } from '../../core/db/deliveries/read/deliveries.ts'
+import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-indexes.ts'
 import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/read/delivery-lists.ts'
-import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-strands.ts'
 import { readWaiting } from '../../core/db/deliveries/read/waiting-counts.ts'
 import {
   findEvent,

@@ -35,7 +35,7 @@ export function refusalOfReplay(
 }
 
 /** A way out of a source that is open now. */
-interface Way {
+interface OpenRoute {
   connectionId: string
   filter: CompiledFilter | null
   destinationId: string
@@ -43,11 +43,11 @@ interface Way {
 }
 
 /** By source. */
-export type Ways = ReadonlyMap<string, readonly Way[]>
+export type OpenRoutes = ReadonlyMap<string, readonly OpenRoute[]>
 
 /** The active connections of sources, with their destinations and compiled filters. */
-export async function waysOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<Ways> {
-  const ways = new Map<string, readonly Way[]>()
+export async function routesOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<OpenRoutes> {
+  const routes = new Map<string, readonly OpenRoute[]>()
   for (const sourceId of sourceIds) {
     const active = (await connectionsOf(tx, 'source_id', sourceId)).filter(
       ({ isEnabled }) => isEnabled,
@@ -56,7 +56,7 @@ export async function waysOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<Wa
       tx,
       active.map(({ destinationId }) => destinationId),
     )
-    const open: Way[] = []
+    const open: OpenRoute[] = []
     for (const { id, destinationId, filter } of active) {
       const destination = destinations.get(destinationId)
       if (destination === undefined) continue
@@ -65,25 +65,25 @@ export async function waysOf(tx: Db, sourceIds: ReadonlySet<string>): Promise<Wa
       const { maxAttempts } = destination.retryPolicy
       open.push({ connectionId: id, filter: compiled, destinationId, maxAttempts })
     }
-    ways.set(sourceId, open)
+    routes.set(sourceId, open)
   }
-  return ways
+  return routes
 }
 
 /** Whether some filter looks at bodies: they are large, and read for that alone. */
-export function needBodies(ways: Ways): boolean {
-  return [...ways.values()].flat().some(({ filter }) => filter?.body !== undefined)
+export function needBodies(routes: OpenRoutes): boolean {
+  return [...routes.values()].flat().some(({ filter }) => filter?.body !== undefined)
 }
 
 /** Returns a delivery for each connection whose filter matches the event. */
 export function deliveriesFor(
   event: ReplayableEvent,
-  ways: Ways,
+  routes: OpenRoutes,
   { plan, now }: { plan: Entitlements; now: Date },
 ): ReplayDelivery[] {
   const headers = Headers.parse(JSON.parse(event.headers))
   const matchable = matchableOf(storedRequest({ ...event, headers }), event.eventType)
-  const open = ways.get(event.sourceId) ?? []
+  const open = routes.get(event.sourceId) ?? []
   const filters = open.flatMap(({ filter }) => filter ?? [])
   const matches = filters.length === 0 ? [] : matchFilters(filters, matchable)
   let filtered = 0

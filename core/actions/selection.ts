@@ -2,12 +2,12 @@ import type { Db } from '../db/connection/db.ts'
 import { isTimeout } from '../db/connection/failures.ts'
 import { withStatementTimeout } from '../db/connection/statement-timeout.ts'
 import type { Delivery } from '../db/deliveries/read/deliveries.ts'
+import type { DeliveryFilter } from '../db/deliveries/read/delivery-indexes.ts'
 import {
   listDeliveries,
   measureDeliveries,
   type DeliveryPage,
 } from '../db/deliveries/read/delivery-lists.ts'
-import type { DeliveryFilter } from '../db/deliveries/read/delivery-strands.ts'
 import {
   listEvents,
   measureEvents,
@@ -16,7 +16,7 @@ import {
 } from '../db/events/events.ts'
 import { searchEvents } from '../db/events/search.ts'
 import { byIndexOnly } from '../db/lists/index-only.ts'
-import { cut, type Cut } from '../db/lists/strands.ts'
+import { cut, type Cut } from '../db/lists/indexed-lists.ts'
 import type {
   DeliverySelection,
   EventSelection,
@@ -73,8 +73,8 @@ export async function nextEvents(
   const term = searchTerm(selection)
   if (term === undefined) {
     const page = { limit, nowMs: place.nowMs, readRows: CHUNK_READ_ROWS }
-    const stretch = await byIndexOnly(db, () => listEvents(db, filter, page))
-    return stepOf(cut(stretch, limit), place)
+    const partial = await byIndexOnly(db, () => listEvents(db, filter, page))
+    return stepOf(cut(partial, limit), place)
   }
   const searched = await searchEvents(db, filter, term, SEARCH_STEP)
   const found = searched.found.slice(0, limit)

@@ -2,10 +2,16 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { RejectionReason } from '../../verify/request/signed-request.ts'
 import type { Db } from '../connection/db.ts'
+import { behind, type Direction } from '../lists/id-ranges.ts'
+import {
+  cut,
+  readList,
+  type IndexedList,
+  type PartialPage,
+  type Walk,
+} from '../lists/indexed-lists.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
 import { ofParent } from '../lists/parent-filter.ts'
-import { behind, type Direction } from '../lists/spans.ts'
-import { cut, readStrand, type Strand, type Stretch, type Walk } from '../lists/strands.ts'
 
 /** Every status that an event may have; nothing gives it the last two. (spec: Event status) */
 export const EVENT_STATUSES = [
@@ -82,8 +88,8 @@ export async function listEvents(
   db: Db,
   filter: EventFilter,
   page: EventPage,
-): Promise<Stretch<EventSummary>> {
-  return await readStrand(db, strandOf(filter, SUMMARY), walkOf(filter, page))
+): Promise<PartialPage<EventSummary>> {
+  return await readList(db, listOf(filter, SUMMARY), walkOf(filter, page))
 }
 
 /** How many such events a page has, and the id behind which the next one goes on; undefined at the end. */
@@ -92,7 +98,7 @@ export async function measureEvents(
   filter: EventFilter,
   page: EventPage,
 ): Promise<{ count: number; nextId: string | undefined }> {
-  const ids = await readStrand<{ id: string }>(db, strandOf(filter, sql`id`), walkOf(filter, page))
+  const ids = await readList<{ id: string }>(db, listOf(filter, sql`id`), walkOf(filter, page))
   const { rows, nextId } = cut(ids, page.limit)
   return { count: rows.length, nextId }
 }
@@ -106,24 +112,24 @@ export async function listSettledEvents(
   filter: EventFilter,
   page: EventPage,
   settledBelow: bigint,
-): Promise<Stretch<EventSummary & { isSettled: boolean }>> {
+): Promise<PartialPage<EventSummary & { isSettled: boolean }>> {
   const isSettled = sql`coalesce(transaction_id < ${String(settledBelow)}::xid8, true) as "isSettled"`
-  return await readStrand(db, strandOf(filter, sql`${SUMMARY}, ${isSettled}`), walkOf(filter, page))
+  return await readList(db, listOf(filter, sql`${SUMMARY}, ${isSettled}`), walkOf(filter, page))
 }
 
 function walkOf({ fromId, untilId, afterId, sortDir }: EventFilter, page: EventPage): Walk {
   const whole = { fromId, untilId }
-  const span = afterId === undefined ? whole : behind(whole, afterId, sortDir)
-  return { ...page, span, dir: sortDir }
+  const range = afterId === undefined ? whole : behind(whole, afterId, sortDir)
+  return { ...page, range, dir: sortDir }
 }
 
 /** Most are `received`, so that status has no index. */
-function strandOf(
+function listOf(
   { projectId, sourceId, status }: EventFilter,
   columns: RawBuilder<unknown>,
-): Strand {
+): IndexedList {
   const isRare = status !== undefined && status !== 'received'
-  const ways = [
+  const indexes = [
     ...(isRare ? [['project', 'status']] : []),
     ...(sourceId === undefined ? [] : [['source']]),
   ]
@@ -143,7 +149,7 @@ function strandOf(
       }),
     },
     others: [],
-    ways: ways.length === 0 ? [['project']] : ways,
+    indexes: indexes.length === 0 ? [['project']] : indexes,
     isPartitioned: true,
   }
 }

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { LIST_LIMIT_MAX } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import { KEPT } from '../connection/kept-plans.ts'
-import type { Direction } from './spans.ts'
+import type { Direction } from './id-ranges.ts'
 
 /** A column of `t` that must have a value. */
 export interface Equal {

@@ -3,7 +3,7 @@ import {
   deliveriesFor,
   needBodies,
   refusalOfReplay,
-  waysOf,
+  routesOf,
 } from '../../../core/actions/replay.ts'
 import { retryDeliveries } from '../../../core/actions/retry-deliveries.ts'
 import { nextDeliveries, nextEvents } from '../../../core/actions/selection.ts'
@@ -106,8 +106,8 @@ async function outcomesOf(
   { standing, now, limit }: Chunk,
 ): Promise<Outcome[]> {
   const plan = standing.entitlements
-  const ways = await waysOf(tx, new Set(events.map(({ sourceId }) => sourceId)))
-  const withBodies = needBodies(ways)
+  const routes = await routesOf(tx, new Set(events.map(({ sourceId }) => sourceId)))
+  const withBodies = needBodies(routes)
   const some = withBodies ? withinBytes(events) : events
   const read = await readReplayable(tx, some, { withBodies })
   const endsAt = performance.now() + MATCHING_MS
@@ -122,7 +122,7 @@ async function outcomesOf(
       continue
     }
     await giveWay()
-    const deliveries = deliveriesFor(event, ways, { plan, now })
+    const deliveries = deliveriesFor(event, routes, { plan, now })
     made += deliveries.length
     outcomes.push({ deliveries })
   }

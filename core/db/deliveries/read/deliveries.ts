@@ -9,9 +9,9 @@ import type {
 import { timeOfId } from '../../../ids.ts'
 import type { Db } from '../../connection/db.ts'
 import { KEPT } from '../../connection/kept-plans.ts'
+import { isWide } from '../../lists/id-ranges.ts'
 import type { Reach } from '../../lists/page.ts'
-import { isWide } from '../../lists/spans.ts'
-import { deliveriesOf, type DeliveryFilter, type EventPlace } from './delivery-strands.ts'
+import { deliveriesOf, type DeliveryFilter, type EventPlace } from './delivery-indexes.ts'
 
 export interface Delivery {
   class: number

@@ -2,20 +2,26 @@ import { sql } from 'kysely'
 
 import type { Db } from '../../connection/db.ts'
 import { classOfEvent } from '../../events/events.ts'
+import { behind, type Direction } from '../../lists/id-ranges.ts'
+import {
+  cut,
+  readList,
+  type Cut,
+  type IndexedList,
+  type PartialPage,
+} from '../../lists/indexed-lists.ts'
 import { readOrdered } from '../../lists/ordered.ts'
 import { microsOf, timeOfMicros } from '../../lists/page.ts'
-import { behind, type Direction } from '../../lists/spans.ts'
-import { cut, readStrand, type Cut, type Strand, type Stretch } from '../../lists/strands.ts'
 import { readDeliveries, type Delivery } from './deliveries.ts'
 import {
-  strandOfEvent,
-  strandsOf,
-  timedStrand,
-  untimedStrands,
+  listOfEvent,
+  listsOf,
+  timedList,
+  untimedLists,
   type DeliveryFilter,
   type EventPlace,
-  type TimedStrand,
-} from './delivery-strands.ts'
+  type TimedList,
+} from './delivery-indexes.ts'
 
 export interface DeliveryPage {
   limit: number
@@ -48,7 +54,7 @@ export async function listDeliveries(
   if (event === null) return { rows: [], next: undefined }
   const { keys, next } =
     page.sortBy === 'createdAt'
-      ? atTimes(await keysById(db, strandsFor(filter, event, page), filter, page))
+      ? atTimes(await keysById(db, listsFor(filter, event, page), filter, page))
       : await keysByTime(db, filter, event, page)
   return { rows: await readDeliveries(db, filter, keys), next }
 }
@@ -61,7 +67,7 @@ export async function measureDeliveries(
 ): Promise<{ count: number; nextId: string | undefined }> {
   const event = await eventOf(db, filter)
   if (event === null) return { count: 0, nextId: undefined }
-  const { rows, nextId } = await keysById(db, strandsFor(filter, event, page), filter, page)
+  const { rows, nextId } = await keysById(db, listsFor(filter, event, page), filter, page)
   return { count: rows.length, nextId }
 }
 
@@ -75,41 +81,39 @@ async function eventOf(
   return eventClass === undefined ? null : { class: eventClass, id: eventId }
 }
 
-function strandsFor(
+function listsFor(
   filter: DeliveryFilter,
   event: EventPlace | undefined,
   { nowMs }: DeliveryPage,
-): Strand[] {
-  return event === undefined ? strandsOf(filter, nowMs) : [strandOfEvent(filter, event)]
+): IndexedList[] {
+  return event === undefined ? listsOf(filter, nowMs) : [listOfEvent(filter, event)]
 }
 
 async function keysById(
   db: Db,
-  strands: readonly Strand[],
+  lists: readonly IndexedList[],
   { fromId, untilId }: DeliveryFilter,
   { after, sortDir, limit, nowMs, readRows }: DeliveryPage,
 ): Promise<Cut<Key>> {
   const whole = { fromId, untilId }
-  const span = after === undefined ? whole : behind(whole, after.id, sortDir)
-  const stretches: Stretch<Key>[] = []
-  for (const strand of strands) {
-    stretches.push(
-      await readStrand<Key>(db, strand, { span, dir: sortDir, limit, nowMs, readRows }),
-    )
+  const range = after === undefined ? whole : behind(whole, after.id, sortDir)
+  const partials: PartialPage<Key>[] = []
+  for (const list of lists) {
+    partials.push(await readList<Key>(db, list, { range, dir: sortDir, limit, nowMs, readRows }))
   }
-  return cut(merge(stretches, sortDir), limit)
+  return cut(merge(partials, sortDir), limit)
 }
 
-/** No further than the first strand that was not read to its end: of the others there may be more in between. */
-function merge(stretches: readonly Stretch<Key>[], dir: Direction): Stretch<Key> {
+/** No further than the first list that was not read to its end: of the others there may be more in between. */
+function merge(partials: readonly PartialPage<Key>[], dir: Direction): PartialPage<Key> {
   const isBefore = (one: string, other: string): boolean =>
     dir === 'asc' ? one < other : one > other
-  const reachedId = stretches
-    .map((stretch) => stretch.reachedId)
+  const reachedId = partials
+    .map((partial) => partial.reachedId)
     .filter((id) => id !== undefined)
     .toSorted((one, other) => (isBefore(one, other) ? -1 : 1))[0]
   // A delivery that changes at the same time may be found in two tables.
-  const byId = new Map(stretches.flatMap(({ rows }) => rows.map((row) => [row.id, row])))
+  const byId = new Map(partials.flatMap(({ rows }) => rows.map((row) => [row.id, row])))
   const rows = [...byId.values()]
     .filter(({ id }) => reachedId === undefined || !isBefore(reachedId, id))
     .toSorted((one, other) => (isBefore(one.id, other.id) ? -1 : 1))
@@ -134,12 +138,12 @@ async function keysByTime(
 ): Promise<TimedPage> {
   const { after, limit } = page
   const isBehindTimes = after?.nextAtMicros === null
-  const timed = isBehindTimes ? NOTHING : await readTimed(db, timedStrand(filter, event), page)
+  const timed = isBehindTimes ? NOTHING : await readTimed(db, timedList(filter, event), page)
   const keys = timed.found.slice(0, limit)
   const last = timed.found.length > limit ? keys.at(-1) : timed.reached
   if (last !== undefined) return { keys, next: last }
   const room = limit - keys.length
-  const untimed = await keysById(db, untimedStrands(filter, page.nowMs, event), filter, {
+  const untimed = await keysById(db, untimedLists(filter, page.nowMs, event), filter, {
     ...page,
     limit: Math.max(1, room),
     after: isBehindTimes ? after : undefined,
@@ -162,7 +166,7 @@ const NOTHING: Timed = { found: [], reached: undefined }
 
 async function readTimed(
   db: Db,
-  { table, prefix, isTimed, others }: TimedStrand,
+  { table, prefix, isTimed, others }: TimedList,
   { after, sortDir, limit, readRows }: DeliveryPage,
 ): Promise<Timed> {
   const bound = after?.nextAtMicros != null && {

@@ -1,9 +1,9 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { firstIdAt, timeOfId } from '../../../ids.ts'
+import { conditionsOf, type IndexedList } from '../../lists/indexed-lists.ts'
 import { isEqual, type Equal } from '../../lists/ordered.ts'
 import { ofParent } from '../../lists/parent-filter.ts'
-import { conditionsOf, type Strand } from '../../lists/strands.ts'
 
 export interface DeliveryFilter {
   projectId: string
@@ -27,15 +27,15 @@ export interface EventPlace {
   id: string
 }
 
-/** As a strand, in another order than that of the ids. */
-export interface TimedStrand {
+/** As an `IndexedList`, in another order than that of the ids. */
+export interface TimedList {
   table: RawBuilder<unknown>
   prefix: Equal[]
   isTimed: RawBuilder<unknown>
   others: RawBuilder<unknown>[]
 }
 
-type Equals = Strand['equals']
+type Equals = IndexedList['equals']
 
 /** First attempts begin at once and leave no waiting row: one ends within its lease or has one by then. Several leases. */
 const FRESH_MS = 60_000
@@ -45,7 +45,7 @@ const DAY_MS = 86_400_000
 /** A claimed row's time is the worker's lease. */
 const IS_TIMED = sql`t.next_at is not null and t.claimed_by is null`
 
-/** Ways by what became of a delivery. */
+/** Indexes by what became of a delivery. */
 const OUTCOMES = [
   ['project', 'response'],
   ['project', 'responseClass'],
@@ -57,10 +57,10 @@ const LISTED = sql`t.class, t.delivery_id as id`
 const LISTED_ID = sql`t.delivery_id`
 
 /**
- * The strands that a list is merged from. Deliveries come from the small tables of what waits or failed wherever the
+ * The indexed lists that a list of deliveries is merged from. Deliveries come from the small tables of what waits or failed wherever the
  * filter allows it; every index of those tables is a candidate, except the project-wide one. (docs: query plans)
  */
-export function strandsOf(filter: DeliveryFilter, nowMs: number): Strand[] {
+export function listsOf(filter: DeliveryFilter, nowMs: number): IndexedList[] {
   const { status, errorCode, responseStatus } = filter
   const responseClass = filter.responseClass ?? (responseStatus && Math.floor(responseStatus / 100))
   switch (status) {
@@ -86,7 +86,7 @@ export function strandsOf(filter: DeliveryFilter, nowMs: number): Strand[] {
 }
 
 /** Waiting deliveries in the order of their time, by the index of project, status and time. */
-export function timedStrand(filter: DeliveryFilter, event: EventPlace | undefined): TimedStrand {
+export function timedList(filter: DeliveryFilter, event: EventPlace | undefined): TimedList {
   const table =
     event === undefined
       ? sql`delivery_waiting`
@@ -101,19 +101,19 @@ export function timedStrand(filter: DeliveryFilter, event: EventPlace | undefine
 }
 
 /** Behind them what has no time, in the order of the ids. */
-export function untimedStrands(
+export function untimedLists(
   filter: DeliveryFilter,
   nowMs: number,
   event: EventPlace | undefined,
-): Strand[] {
+): IndexedList[] {
   if (event !== undefined) {
     const isUntimed = sql`not exists (
       select from delivery_waiting w
       where w.delivery_id = t.id and w.next_at is not null and w.claimed_by is null)`
-    const strand = strandOfEvent(filter, event)
-    return [{ ...strand, others: [...strand.others, isUntimed] }]
+    const list = listOfEvent(filter, event)
+    return [{ ...list, others: [...list.others, isUntimed] }]
   }
-  const [waits, ...others] = strandsOf(filter, nowMs)
+  const [waits, ...others] = listsOf(filter, nowMs)
   return waits === undefined ? [] : [{ ...waits, others: [sql`not (${IS_TIMED})`] }, ...others]
 }
 
@@ -121,7 +121,7 @@ export function untimedStrands(
  * All deliveries of one event. There are few, but to follow the order of a whole project until they come by would
  * read everything, so they are found before they are put in order.
  */
-export function strandOfEvent(filter: DeliveryFilter, event: EventPlace): Strand {
+export function listOfEvent(filter: DeliveryFilter, event: EventPlace): IndexedList {
   const equals = storedEquals(filter)
   return {
     table: sql`(${deliveriesOf(event)}) t`,
@@ -129,7 +129,7 @@ export function strandOfEvent(filter: DeliveryFilter, event: EventPlace): Strand
     columns: sql`t.class, t.id`,
     equals,
     others: [isEqual(equals.project)],
-    ways: [],
+    indexes: [],
     isPartitioned: false,
   }
 }
@@ -141,7 +141,7 @@ export function deliveriesOf(event: EventPlace): RawBuilder<unknown> {
     and id >= ${fromId}::uuid offset 0`
 }
 
-function waiting(filter: DeliveryFilter): Strand {
+function waiting(filter: DeliveryFilter): IndexedList {
   const equals = smallEquals(filter)
   return {
     table: sql`delivery_waiting t`,
@@ -149,12 +149,12 @@ function waiting(filter: DeliveryFilter): Strand {
     columns: LISTED,
     equals,
     others: [],
-    ways: waysIn(equals, [['destination'], ...OUTCOMES]),
+    indexes: indexesIn(equals, [['destination'], ...OUTCOMES]),
     isPartitioned: false,
   }
 }
 
-function failed(filter: DeliveryFilter): Strand {
+function failed(filter: DeliveryFilter): IndexedList {
   const equals = smallEquals(filter)
   return {
     table: sql`delivery_failed t`,
@@ -162,12 +162,12 @@ function failed(filter: DeliveryFilter): Strand {
     columns: LISTED,
     equals,
     others: [],
-    ways: waysIn(equals, [...parentsIn(equals), ...OUTCOMES]),
+    indexes: indexesIn(equals, [...parentsIn(equals), ...OUTCOMES]),
     isPartitioned: false,
   }
 }
 
-function stored(filter: DeliveryFilter): Strand {
+function stored(filter: DeliveryFilter): IndexedList {
   const equals = storedEquals(filter)
   const parents = parentsIn(equals)
   return {
@@ -176,17 +176,17 @@ function stored(filter: DeliveryFilter): Strand {
     columns: sql`t.class, t.id`,
     equals,
     others: [],
-    ways: parents.length === 0 ? [['project']] : parents,
+    indexes: parents.length === 0 ? [['project']] : parents,
     isPartitioned: true,
   }
 }
 
 /** First attempts that may be under way. */
-function fresh(filter: DeliveryFilter, nowMs: number): Strand {
-  const strand = stored(filter)
+function fresh(filter: DeliveryFilter, nowMs: number): IndexedList {
+  const list = stored(filter)
   const isUndispatched = sql`not exists (select from delivery_waiting w where w.delivery_id = t.id)`
   return {
-    ...strand,
+    ...list,
     others: [isUndispatched],
     fromId: firstIdAt(nowMs - FRESH_MS),
   }
@@ -257,9 +257,11 @@ function given(
 
 /** All deliveries of a connection are of one destination and source, save those from before it was changed. */
 function parentsIn(equals: Equals): string[][] {
-  return 'connection' in equals ? [['connection']] : waysIn(equals, [['destination'], ['source']])
+  return 'connection' in equals
+    ? [['connection']]
+    : indexesIn(equals, [['destination'], ['source']])
 }
 
-function waysIn(equals: Equals, ways: string[][]): string[][] {
-  return ways.filter((way) => way.every((name) => name in equals))
+function indexesIn(equals: Equals, indexes: string[][]): string[][] {
+  return indexes.filter((index) => index.every((name) => name in equals))
 }

@@ -1,11 +1,11 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
+import { isWide, since, rangesOf, type Direction, type IdRange } from './id-ranges.ts'
 import { and, isEqual, orderBy, readOrdered, servedBy, type Equal, type Range } from './ordered.ts'
-import { isWide, since, spansOf, type Direction, type Span } from './spans.ts'
 
 /** Rows in the order of their ids, read by one of several indexes. The table's name is `t`. */
-export interface Strand {
+export interface IndexedList {
   table: RawBuilder<unknown>
   /** The column of the id. */
   id: RawBuilder<unknown>
@@ -14,7 +14,7 @@ export interface Strand {
   /** Conditions that no index serves. */
   others: readonly RawBuilder<unknown>[]
   /** An index each: the names of `equals` that are its columns, which the id follows. None: the table is small. */
-  ways: readonly (readonly string[])[]
+  indexes: readonly (readonly string[])[]
   /** By the day of the id. */
   isPartitioned: boolean
   /** There is none before it. */
@@ -22,7 +22,7 @@ export interface Strand {
 }
 
 export interface Walk {
-  span: Span
+  range: IdRange
   dir: Direction
   /** Rows found, one more included, end a walk. */
   limit: number
@@ -31,8 +31,8 @@ export interface Walk {
   readRows: number
 }
 
-/** The rows that a walk found: at most one more than its limit. */
-export interface Stretch<T> {
+/** The rows that a walk found: at most one more than its limit. It may end before the page is full. */
+export interface PartialPage<T> {
   rows: T[]
   /** So far it was read: more may lie behind this id, and what lies before it is all here. */
   reachedId: string | undefined
@@ -44,11 +44,11 @@ export interface Cut<T> {
   nextId: string | undefined
 }
 
-/** The way is chosen by how far so many of its rows reach. */
+/** The index is chosen by how far so many of its rows reach. */
 const PROBED_ROWS = 500
 
 export function cut<T extends { id: string }>(
-  { rows, reachedId }: Stretch<T>,
+  { rows, reachedId }: PartialPage<T>,
   limit: number,
 ): Cut<T> {
   const shown = rows.slice(0, limit)
@@ -56,69 +56,72 @@ export function cut<T extends { id: string }>(
 }
 
 /**
- * Reads until the page is full, the strand ends, or so many rows did not fill it: where conditions that no index serves
+ * Reads until the page is full, the list ends, or so many rows did not fill it: where conditions that no index serves
  * are seldom met, a page is short rather than slow. Its connection must read by index only.
  */
-export async function readStrand<T extends { id: string }>(
+export async function readList<T extends { id: string }>(
   db: Db,
-  strand: Strand,
+  list: IndexedList,
   walk: Walk,
-): Promise<Stretch<T>> {
+): Promise<PartialPage<T>> {
   const { dir, nowMs, limit } = walk
-  const span = since(walk.span, strand.fromId)
-  const spans = strand.isPartitioned ? spansOf(span, dir, nowMs) : [span]
-  const way = await narrowestWay(db, strand, { dir, span: spans[0] ?? span })
+  const range = since(walk.range, list.fromId)
+  const ranges = list.isPartitioned ? rangesOf(range, dir, nowMs) : [range]
+  const index = await narrowestIndex(db, list, { dir, range: ranges[0] ?? range })
   const found: T[] = []
-  for (const part of spans) {
-    const left = { ...walk, span: part, limit: limit - found.length }
-    const { rows, reachedId } = await readSpan<T>(db, { strand, way }, left)
+  for (const part of ranges) {
+    const left = { ...walk, range: part, limit: limit - found.length }
+    const { rows, reachedId } = await readRange<T>(db, { list, index }, left)
     found.push(...rows)
     if (reachedId !== undefined || found.length > limit) return { rows: found, reachedId }
   }
   return { rows: found, reachedId: undefined }
 }
 
-async function readSpan<T extends { id: string }>(
+async function readRange<T extends { id: string }>(
   db: Db,
-  { strand, way }: { strand: Strand; way: readonly string[] },
-  { span, dir, limit, nowMs, readRows }: Walk,
-): Promise<Stretch<T>> {
-  const { table, id, columns, equals } = strand
+  { list, index }: { list: IndexedList; index: readonly string[] },
+  { range, dir, limit, nowMs, readRows }: Walk,
+): Promise<PartialPage<T>> {
+  const { table, id, columns, equals } = list
   const { found, reached } = await readOrdered<T>(db, {
     table,
     columns,
-    prefix: pick(equals, way),
+    prefix: pick(equals, index),
     order: [id],
     dir,
-    ...boundsOf(span),
-    served: conditionsOf(id, span),
-    others: othersOf(strand, way),
+    ...boundsOf(range),
+    served: conditionsOf(id, range),
+    others: othersOf(list, index),
     readRows,
     limit,
-    isWide: strand.isPartitioned && isWide(span, nowMs),
+    isWide: list.isPartitioned && isWide(range, nowMs),
   })
   return { rows: found, reachedId: reached?.id }
 }
 
-/** Every way looks at the project. */
-function othersOf({ equals, others }: Strand, way: readonly string[]): RawBuilder<unknown>[] {
-  const rest = Object.keys(equals).filter((name) => name !== 'project' && !way.includes(name))
+/** Every index looks at the project. */
+function othersOf(
+  { equals, others }: IndexedList,
+  index: readonly string[],
+): RawBuilder<unknown>[] {
+  const rest = Object.keys(equals).filter((name) => name !== 'project' && !index.includes(name))
   return [...pick(equals, rest).map(isEqual), ...others]
 }
 
-/** The way that has the fewest rows next: few at all, or such as reach far. */
-async function narrowestWay(
+/** The index that has the fewest rows next: few at all, or such as reach far. */
+async function narrowestIndex(
   db: Db,
-  { table, id, equals, ways }: Strand,
-  { span, dir }: Pick<Walk, 'span' | 'dir'>,
+  { table, id, equals, indexes }: IndexedList,
+  { range, dir }: Pick<Walk, 'range' | 'dir'>,
 ): Promise<readonly string[]> {
-  const [first = []] = ways
-  if (ways.length < 2) return first
+  const [first = []] = indexes
+  if (indexes.length < 2) return first
   const last = dir === 'asc' ? sql`max` : sql`min`
-  const probes = ways.map((way) => {
-    const prefix = pick(equals, way)
-    const served = conditionsOf(id, span)
-    const within = and(servedBy({ prefix, order: [id], ...boundsOf(span), served }))
+  const probes = indexes.map((index) => {
+    const prefix = pick(equals, index)
+    const served = conditionsOf(id, range)
+    const within = and(servedBy({ prefix, order: [id], ...boundsOf(range), served }))
     // Ids in text compare as they do in themselves; not every supported version has min(uuid).
     return sql`select count(*)::int as rows, ${last}(id::text collate "C") as "lastId"
       from (select ${id} as id from ${table} where ${within}
@@ -126,7 +129,7 @@ async function narrowestWay(
   })
   const { rows } = await sql<Probe>`${sql.join(probes, sql` union all `)}`.execute(db)
   const [narrowest] = [...rows.entries()].toSorted(([, one], [, other]) => compare(one, other, dir))
-  return ways[narrowest?.[0] ?? 0] ?? first
+  return indexes[narrowest?.[0] ?? 0] ?? first
 }
 
 interface Probe {
@@ -141,7 +144,7 @@ function compare(one: Probe, other: Probe, dir: Direction): number {
   return isFurther ? -1 : 1
 }
 
-function boundsOf({ fromId, untilId }: Span): Pick<Range, 'low' | 'high'> {
+function boundsOf({ fromId, untilId }: IdRange): Pick<Range, 'low' | 'high'> {
   return {
     ...(fromId !== undefined && { low: { values: [sql`${fromId}::uuid`], isIncluded: true } }),
     ...(untilId !== undefined && { high: { values: [sql`${untilId}::uuid`], isIncluded: false } }),
@@ -151,7 +154,7 @@ function boundsOf({ fromId, untilId }: Span): Pick<Range, 'low' | 'high'> {
 /** As conditions of their own the bounds leave partitions out; any of their indexes could serve them. */
 export function conditionsOf(
   id: RawBuilder<unknown>,
-  { fromId, untilId }: Span,
+  { fromId, untilId }: IdRange,
 ): RawBuilder<unknown>[] {
   return [
     ...(fromId === undefined ? [] : [sql`${id} >= ${fromId}::uuid`]),
@@ -159,6 +162,6 @@ export function conditionsOf(
   ]
 }
 
-function pick(equals: Strand['equals'], names: readonly string[]): Equal[] {
+function pick(equals: IndexedList['equals'], names: readonly string[]): Equal[] {
   return names.flatMap((name) => equals[name] ?? [])
 }

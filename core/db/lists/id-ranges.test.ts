@@ -1,32 +1,32 @@
 import { expect, test } from 'vitest'
 
 import { firstIdAt, newId, timeOfId } from '../../ids.ts'
-import { behind, isWide, spansOf, type Span } from './spans.ts'
+import { behind, isWide, rangesOf, type IdRange } from './id-ranges.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 10, 21, 12)
-const OPEN: Span = { fromId: undefined, untilId: undefined }
+const OPEN: IdRange = { fromId: undefined, untilId: undefined }
 
 function at(days: number): string {
   return firstIdAt(NOW + days * DAY_MS)
 }
 
 /** Edges in days from now; null is open. */
-function edges(spans: Span[]): (number | null)[][] {
+function edges(ranges: IdRange[]): (number | null)[][] {
   const days = (id: string | undefined): number | null =>
     id === undefined ? null : (timeOfId(id) - NOW) / DAY_MS
-  return spans.map(({ fromId, untilId }) => [days(fromId), days(untilId)])
+  return ranges.map(({ fromId, untilId }) => [days(fromId), days(untilId)])
 }
 
-test('spansOf() goes back from now by a day and the rest', () => {
-  expect(edges(spansOf(OPEN, 'desc', NOW))).toEqual([
+test('rangesOf() goes back from now by a day and the rest', () => {
+  expect(edges(rangesOf(OPEN, 'desc', NOW))).toEqual([
     [-1, 1],
     [null, -1],
   ])
 })
 
-test('spansOf() goes up from the oldest class', () => {
-  expect(edges(spansOf(OPEN, 'asc', NOW))).toEqual([
+test('rangesOf() goes up from the oldest class', () => {
+  expect(edges(rangesOf(OPEN, 'asc', NOW))).toEqual([
     [null, -91],
     [-91, -90],
     [-90, 1],
@@ -41,13 +41,13 @@ test.for([
   ['asc', { fromId: at(-3), untilId: at(-2) }, [[-3, -2]]],
   ['asc', { fromId: at(-30), untilId: undefined }, [[-30, -29], [-29, 1]]], // prettier-ignore
   ['asc', { fromId: at(-400), untilId: at(-100) }, [[-400, -100]]],
-] as const)('spansOf() of %s %j', ([dir, span, expected]) => {
-  expect(edges(spansOf(span, dir, NOW))).toEqual(expected)
+] as const)('rangesOf() of %s %j', ([dir, range, expected]) => {
+  expect(edges(rangesOf(range, dir, NOW))).toEqual(expected)
 })
 
-test('spansOf() of nothing is nothing', () => {
-  expect(spansOf({ fromId: at(-2), untilId: at(-2) }, 'desc', NOW)).toEqual([])
-  expect(spansOf({ fromId: at(-2), untilId: at(-3) }, 'asc', NOW)).toEqual([])
+test('rangesOf() of nothing is nothing', () => {
+  expect(rangesOf({ fromId: at(-2), untilId: at(-2) }, 'desc', NOW)).toEqual([])
+  expect(rangesOf({ fromId: at(-2), untilId: at(-3) }, 'asc', NOW)).toEqual([])
 })
 
 test('behind() leaves the id out in both directions', () => {
@@ -58,7 +58,7 @@ test('behind() leaves the id out in both directions', () => {
   expect(fromId > id && fromId < newId(NOW + 1)).toBe(true)
 })
 
-test('isWide() is true of spans with more than eight days in which there may be rows', () => {
+test('isWide() is true of ranges with more than eight days in which there may be rows', () => {
   const wide = (from: number | undefined, until: number | undefined): boolean => {
     const id = (days: number | undefined) => (days === undefined ? undefined : at(days))
     return isWide({ fromId: id(from), untilId: id(until) }, NOW)

@@ -2,7 +2,7 @@ import { firstIdAt, idAfter, timeOfId } from '../../ids.ts'
 import { RETENTION_CLASSES } from '../../limits.ts'
 
 /** Ids from the first, before the second; undefined is open. */
-export interface Span {
+export interface IdRange {
   fromId: string | undefined
   untilId: string | undefined
 }
@@ -21,14 +21,14 @@ const WIDE_DAYS = 8
 const OLDEST_DAYS = Math.max(...RETENTION_CLASSES) + 1
 
 /**
- * Cuts a span into shorter ones, in the order of a list: first a day, then the rest. Leaves out ids more than a day ahead
+ * Cuts a range into shorter ones, in the order of a list: first a day, then the rest. Leaves out ids more than a day ahead
  * of `nowMs`: no clock of ours is that fast.
  */
-export function spansOf(span: Span, dir: Direction, nowMs: number): Span[] {
-  return dir === 'asc' ? ascending(span, nowMs) : descending(span, nowMs)
+export function rangesOf(range: IdRange, dir: Direction, nowMs: number): IdRange[] {
+  return dir === 'asc' ? ascending(range, nowMs) : descending(range, nowMs)
 }
 
-function descending({ fromId, untilId }: Span, nowMs: number): Span[] {
+function descending({ fromId, untilId }: IdRange, nowMs: number): IdRange[] {
   const until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
   const topMs = Math.min(timeOfId(until), nowMs)
   const edge = firstIdAt(topMs - FIRST_MS)
@@ -39,21 +39,21 @@ function descending({ fromId, untilId }: Span, nowMs: number): Span[] {
   ])
 }
 
-function ascending({ fromId, untilId }: Span, nowMs: number): Span[] {
-  const spans: Span[] = []
+function ascending({ fromId, untilId }: IdRange, nowMs: number): IdRange[] {
+  const ranges: IdRange[] = []
   const until = earlier(untilId, firstIdAt(nowMs + DAY_MS))
   const oldest = firstIdAt(nowMs - OLDEST_DAYS * DAY_MS)
   let from = fromId
   if (from === undefined || from < oldest) {
-    spans.push({ fromId, untilId: earlier(oldest, until) })
+    ranges.push({ fromId, untilId: earlier(oldest, until) })
     from = oldest
   }
   const edge = firstIdAt(timeOfId(from) + FIRST_MS)
   if (edge < until) {
-    spans.push({ fromId: from, untilId: edge })
+    ranges.push({ fromId: from, untilId: edge })
     from = edge
   }
-  return withoutEmpty([...spans, { fromId: from, untilId: until }])
+  return withoutEmpty([...ranges, { fromId: from, untilId: until }])
 }
 
 /** Ids in text sort as they do in themselves. */
@@ -61,28 +61,28 @@ function earlier(one: string | undefined, other: string): string {
   return one !== undefined && one < other ? one : other
 }
 
-function withoutEmpty(spans: Span[]): Span[] {
-  return spans.filter(
+function withoutEmpty(ranges: IdRange[]): IdRange[] {
+  return ranges.filter(
     ({ fromId, untilId }) => fromId === undefined || untilId === undefined || fromId < untilId,
   )
 }
 
 /** Whether it has more days than are planned for at once. */
-export function isWide({ fromId, untilId }: Span, nowMs: number): boolean {
+export function isWide({ fromId, untilId }: IdRange, nowMs: number): boolean {
   const oldestMs = nowMs - OLDEST_DAYS * DAY_MS
   const fromMs = fromId === undefined ? oldestMs : Math.max(timeOfId(fromId), oldestMs)
   const untilMs = untilId === undefined ? nowMs : timeOfId(untilId)
   return untilMs - fromMs > WIDE_DAYS * DAY_MS
 }
 
-/** The part of a span behind an id, in the order of a list. */
-export function behind({ fromId, untilId }: Span, id: string, dir: Direction): Span {
+/** The part of a range behind an id, in the order of a list. */
+export function behind({ fromId, untilId }: IdRange, id: string, dir: Direction): IdRange {
   if (dir === 'desc') return { fromId, untilId: earlier(untilId, id) }
   return since({ fromId, untilId }, idAfter(id))
 }
 
-/** The part of a span from an id on. */
-export function since(span: Span, id: string | undefined): Span {
-  const isLater = id !== undefined && (span.fromId === undefined || id > span.fromId)
-  return isLater ? { ...span, fromId: id } : span
+/** The part of a range from an id on. */
+export function since(range: IdRange, id: string | undefined): IdRange {
+  const isLater = id !== undefined && (range.fromId === undefined || id > range.fromId)
+  return isLater ? { ...range, fromId: id } : range
 }
