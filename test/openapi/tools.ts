@@ -29,10 +29,11 @@ const CACHE = join(
 export async function run(
   command: string,
   args: readonly string[],
-  { cwd, env }: { cwd: string; env?: Readonly<Record<string, string>> },
+  { cwd, env, input = '' }: { cwd: string; env?: Readonly<Record<string, string>>; input?: string },
 ): Promise<string> {
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env } })
   const output: Buffer[] = []
+  child.stdin.end(input)
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk))
   const [code] = await once(child, 'close')
