@@ -54,7 +54,10 @@ export async function startInstallation(
   const file = join(dataDir, 'standalone.json')
   const deadline = performance.now() + START_DEADLINE_MS
   while (!existsSync(file)) {
-    if (performance.now() > deadline || child.exitCode !== null) throw new Error('Cannot start')
+    if (performance.now() > deadline || child.exitCode !== null) {
+      child.kill('SIGTERM')
+      throw new Error('Cannot start')
+    }
     await sleep(100)
   }
   const { apiUrl, ingestUrl, gatewayUrl, apiKey, databaseUrl, natsUrl, pid } = Standalone.parse(
