@@ -6,10 +6,17 @@ const SILENCE_MS = 35_000
 
 export type FollowState = 'connecting' | 'live' | 'waiting' | 'refused'
 
+interface Listener {
+  message: (message: Message) => void
+  state: (state: FollowState) => void
+  /** The stream begins here: what was stored before is not in it. */
+  begin: () => void
+}
+
 /** Follows a stream until the signal aborts: comes back behind the last position after every end. */
 export async function follow(
   address: string,
-  on: { message: (message: Message) => void; state: (state: FollowState) => void },
+  on: Listener,
   signal: AbortSignal,
   position: { last: string | undefined },
 ): Promise<void> {
@@ -26,7 +33,7 @@ export async function follow(
 /** False when the server will not have this stream. */
 async function followOnce(
   address: string,
-  on: { message: (message: Message) => void; state: (state: FollowState) => void },
+  on: Listener,
   signal: AbortSignal,
   position: { last: string | undefined },
 ): Promise<boolean> {
@@ -43,11 +50,15 @@ async function followOnce(
     if (response.status === 400) position.last = undefined
     if (!response.ok || response.body === null)
       return response.status >= 429 || response.status === 400
-    on.state('live')
+    const isResumed = position.last !== undefined
     for await (const message of messagesOf(response.body)) {
       clearTimeout(timer)
       timer = setTimeout(() => silence.abort(), SILENCE_MS)
       if (message.id !== undefined) position.last = message.id
+      // Only from here on nothing is missed: the answer itself comes sooner.
+      const isReady = message.event === 'ready'
+      if (isReady) on.state('live')
+      if (isReady && !isResumed) on.begin()
       on.message(message)
     }
     return true

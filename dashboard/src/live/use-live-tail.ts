@@ -20,9 +20,11 @@ export interface Tail {
   /** Arrived while the reader was further down, and not yet among `rows`. */
   held: readonly EventSummary[]
   gap: Gap | undefined
+  /** How often the stream began without a position: a list that was read before may lack events then. */
+  beginnings: number
 }
 
-const OFF: Tail = { state: 'off', rows: [], held: [], gap: undefined }
+const OFF: Tail = { state: 'off', rows: [], held: [], gap: undefined, beginnings: 0 }
 
 /**
  * New events as they are stored, newest first: one update of the page for each frame. While `isHeld` nothing moves under
@@ -59,11 +61,12 @@ export function useLiveTail(
       frame ||= requestAnimationFrame(flush)
     }
     const state = (next: FollowState) => setTail((before) => ({ ...before, state: next }))
+    const begin = () => setTail((before) => ({ ...before, beginnings: before.beginnings + 1 }))
     const watch = () => {
       stop.abort()
       if (document.hidden) return
       stop = new AbortController()
-      void follow(address, { message, state }, stop.signal, position)
+      void follow(address, { message, state, begin }, stop.signal, position)
     }
     watch()
     document.addEventListener('visibilitychange', watch)

@@ -26,7 +26,13 @@ export function useTail(search: EventSearch): Tail & { release: () => void } {
   if (search.status !== undefined) query.set('status', search.status)
   const address =
     search.live === true ? `/app/api/${projectId}/events/stream?${query.toString()}` : null
-  return useLiveTail(address, isAway)
+  const tail = useLiveTail(address, isAway)
+  const client = useQueryClient()
+  const { beginnings } = tail
+  useEffect(() => {
+    if (beginnings > 0) void client.invalidateQueries({ queryKey: [projectId, 'events'] })
+  }, [beginnings, client, projectId])
+  return tail
 }
 
 export function LiveBar({ tail }: { tail: Tail & { release: () => void } }) {

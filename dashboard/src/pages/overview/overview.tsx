@@ -23,8 +23,10 @@ export function Overview() {
   const presence = useQuery({
     queryKey: [projectId, 'has-any'],
     queryFn: () => read(api.GET('/events/has-any')),
+    refetchOnMount: 'always',
   })
-  if (presence.data?.hasAny === false) {
+  // An answer of an earlier visit may be from before the first event.
+  if (presence.isFetchedAfterMount && presence.data?.hasAny === false) {
     return <Navigate to="/p/$projectId/start" params={{ projectId }} replace />
   }
   return (
