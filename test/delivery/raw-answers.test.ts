@@ -388,7 +388,11 @@ test('a connection is used again, by its holder alone', async () => {
 })
 
 test('so many requests go out at once as are given, and none waits for another', async () => {
-  const server = await serve((socket) => setTimeout(() => socket.write(OK), 300))
+  // Answers none before all are there.
+  const asking: Socket[] = []
+  const server = await serve((socket) => {
+    if (asking.push(socket) === 400) for (const one of asking) one.write(OK)
+  })
   const answers = await Promise.all(Array.from({ length: 400 }, () => post(server.origin)))
   expect(answers.filter(({ error }) => error !== null)).toEqual([])
   expect(server.connections).toBe(400)
