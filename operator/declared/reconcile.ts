@@ -110,12 +110,14 @@ async function bringInLine(
   if (found !== undefined && found.name !== name) {
     await client.call('PATCH', `/${listed}/${found.id}`, { body: { data: { name } } })
   }
-  const resource = await put(
-    client,
-    `/${listed}/by-name/${encodeURIComponent(name)}`,
-    body,
-    spec.projectId,
-  )
+  const isTaken = found !== undefined || named(poller, name) !== undefined
+  const resource = isTaken
+    ? await put(client, `/${listed}/by-name/${encodeURIComponent(name)}`, body, spec.projectId)
+    : await create(
+        poller,
+        { client, path: `/${listed}`, projectId: spec.projectId },
+        { ...body, name },
+      )
   written.set(uid, { hash, resource, at: performance.now() })
   poller.wish()
   return { resource, hash }
@@ -128,6 +130,25 @@ async function put(
   projectId: string | undefined,
 ): Promise<Body> {
   return await client.call('PUT', path, { body, projectId })
+}
+
+/** Never over a resource that the list does not show yet: it may be another object's. */
+async function create(
+  poller: Poller,
+  { client, path, projectId }: { client: RelayClient; path: string; projectId: string | undefined },
+  body: object,
+): Promise<Body> {
+  try {
+    return await client.call('POST', path, { body, projectId })
+  } catch (error) {
+    if (!hasCode(error, 'CONFLICT')) throw error
+    poller.wish()
+    throw new Wait()
+  }
+}
+
+function named({ snapshot }: Poller, name: string): Item | undefined {
+  return [...(snapshot?.items.values() ?? [])].find((item) => item.name === name)
 }
 
 function find(poller: Poller, id: string | undefined, uid: string): Item | undefined {
@@ -143,12 +164,11 @@ function find(poller: Poller, id: string | undefined, uid: string): Item | undef
 /** A resource of that name that nobody owns is taken over; one that belongs to another object is left alone. */
 function refuseForeign(
   { clusterId }: Deps,
-  { snapshot }: Poller,
+  poller: Poller,
   found: Item | undefined,
   { name, uid }: { name: string; uid: string },
 ): void {
-  const named = [...(snapshot?.items.values() ?? [])].find((item) => item.name === name)
-  for (const item of [found, named]) {
+  for (const item of [found, named(poller, name)]) {
     const owner = item && ownerInWords(item.metadata)
     if (item === undefined || owner === undefined) continue
     if (ownerIn(clusterId)(item.metadata) === uid) continue
