@@ -19,9 +19,9 @@ export function PageFault({ error }: ErrorComponentProps) {
   // The session has ended; the page is on its way to sign-in.
   if (error instanceof Refusal && error.status === 401) return null
   return (
-    <main className="alone" role="alert">
+    <main className="alone">
       <h1>This page failed</h1>
-      <p>{error instanceof Error ? error.message : String(error)}</p>
+      <p role="alert">{error instanceof Error ? error.message : String(error)}</p>
       <button type="button" className="button" onClick={() => location.reload()}>
         Load it again
       </button>

@@ -8,7 +8,7 @@ export const switchKeys = (isOn: boolean): void => localStorage.setItem(SWITCH, 
 
 const SEQUENCE_MS = 1200
 
-/** The key that began a sequence such as `g e`, and when. */
+/** The key before the present one if it can begin a sequence such as `g e`, and when it was pressed. */
 let before = { key: '', at: 0 }
 
 /** Runs a command for a key, or for two in a row (`g e`). Dead in fields and while a dialog is open. */
@@ -32,15 +32,14 @@ export function useKeys(commands: Readonly<Record<string, () => void>>): void {
   }, [])
 }
 
-/** Remembers the first key of a sequence, after every other listener has seen this one. */
+/** Remembers the key before this one, ahead of every other listener. */
 export function watchSequences(): void {
-  addEventListener('keydown', (event) => {
-    const isFirst = event.key === 'g' && isCommand(event)
-    // Microtasks run between listeners, so that the others would not see it any more.
-    setTimeout(() => {
-      before = { key: isFirst ? 'g' : '', at: event.timeStamp }
-    })
-  })
+  let last = before
+  const remember = (event: KeyboardEvent) => {
+    before = last
+    last = { key: event.key === 'g' && isCommand(event) ? 'g' : '', at: event.timeStamp }
+  }
+  addEventListener('keydown', remember, { capture: true })
 }
 
 function isCommand(event: KeyboardEvent): boolean {
