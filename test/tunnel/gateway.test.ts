@@ -96,7 +96,8 @@ test('a connector whose notice was lost is taken over all the same', async () =>
   const connector = await makeConnector()
   await eventually(
     async () => expect((await seen(connector)).provisionedAt).not.toBeNull(),
-    SOON_MS,
+    // A gateway at rest looks every five seconds.
+    15_000,
   )
 })
 
