@@ -22,6 +22,7 @@ await using relay = await startRelay({ DATA_DIR })
 const told = Told.parse(JSON.parse(readFileSync(join(relay.dataDir, 'standalone.json'), 'utf8')))
 const env = { ...SURROUNDINGS, DATA_DIR }
 const demo = spawn(process.execPath, ['standalone/demo.ts'], { cwd: ROOT, env })
+const isOver = once(demo, 'close')
 const browser = await openBrowser()
 try {
   const event = await sendOf(demo)
@@ -34,16 +35,18 @@ try {
 } finally {
   await browser.close()
   demo.kill('SIGINT')
-  await once(demo, 'close')
+  await isOver
 }
 
 /** Runs the first command that the demo prints, as a reader would, and answers with the id of its event. */
 async function sendOf({ stdout }: typeof demo): Promise<string> {
   let printed = ''
-  for await (const chunk of stdout) {
+  // The demo ends when nobody reads what it prints.
+  for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
     printed += String(chunk)
     const command = /^ {2}(EVENT=.*)$/m.exec(printed)?.[1]
     if (command === undefined || !printed.includes('Ctrl-C ends')) continue
+    stdout.resume()
     const { stdout: id } = await promisify(execFile)('sh', ['-c', command])
     return id.trim()
   }

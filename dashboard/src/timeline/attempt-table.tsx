@@ -67,14 +67,14 @@ export function AttemptTable({
               <td data-label="Started">
                 <Time at={attempt.startedAt} />
               </td>
-              <td data-label="After receipt" className="mono">
+              <td data-label="After receipt" className="mono whole">
                 {after(attempt)}
               </td>
               <td data-label="Outcome">
                 <StatusMark status={attempt.outcome} />
               </td>
               <td data-label="Answer">{answerOf(attempt)}</td>
-              <td data-label="Took" className="mono">
+              <td data-label="Took" className="mono whole">
                 {span(attempt.durationMs)}
               </td>
             </tr>

@@ -86,10 +86,10 @@ function ReplicaRow({ replica }: { replica: Replica }) {
       <td data-label="Heartbeat">
         <Time at={replica.lastHeartbeatAt} withAge />
       </td>
-      <td data-label="In flight" className="mono">
+      <td data-label="In flight" className="mono whole">
         {whole(replica.inFlight)}
       </td>
-      <td data-label="Version" className="mono">
+      <td data-label="Version" className="mono whole">
         {replica.version}
       </td>
       <td data-label="From" className="mono">

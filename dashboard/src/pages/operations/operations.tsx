@@ -64,11 +64,11 @@ export function Operations() {
                     <td data-label="Status">
                       <StatusMark status={operation.status} />
                     </td>
-                    <td data-label="Done" className="mono">
+                    <td data-label="Done" className="mono whole">
                       {whole(operation.processed)} of {whole(operation.matched)}
                       {operation.truncated && '+'}
                     </td>
-                    <td data-label="Refused" className="mono">
+                    <td data-label="Refused" className="mono whole">
                       {whole(operation.failed)}
                     </td>
                     <td data-label="Begun">
