@@ -1,4 +1,4 @@
-// Made from /openapi.json by `npm run test:openapi -- dashboard`; do not edit.
+// Made from /openapi.json by `npm run test:openapi -- dashboard-types -u`; do not edit.
 
 export interface paths {
   '/v1/projects': {
