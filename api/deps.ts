@@ -15,6 +15,7 @@ import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
 import type { BuiltFiles } from './dashboard/built-files.ts'
+import type { Post } from './mail/post.ts'
 import type { SharedReads } from './shared-reads.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
@@ -52,6 +53,8 @@ export interface Deps {
   /** Undefined: it is not built, and only programs are served. */
   dashboard: BuiltFiles | undefined
   accounts: AccountSettings
+  /** Sends the letters of accounts; undefined: the installation sends no mail. */
+  post: Post | undefined
 }
 
 /** How people come to the dashboard. */

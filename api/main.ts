@@ -27,6 +27,7 @@ import { CallerLimits } from './auth/caller-limits.ts'
 import { readBuiltFiles } from './dashboard/built-files.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
+import { openPost } from './mail/post.ts'
 import { SharedReads } from './shared-reads.ts'
 
 /** Connections opened at the start in each pool: as many as one timeline uses. */
@@ -60,6 +61,7 @@ const clock = openClock(config.TEST_CLOCK_FILE)
 const plans = readPlans(config.PLANS_FILE)
 const dashboard = readBuiltFiles()
 if (dashboard === undefined) log.warn('The dashboard is not built: npm run build:dashboard')
+await using post = openPost({ db, log }, config)
 await using app = buildApp({
   db,
   lists,
@@ -90,6 +92,7 @@ await using app = buildApp({
     requestsPerMinute: config.AUTH_CALLS_PER_MINUTE,
   },
   dashboard,
+  post,
 })
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),

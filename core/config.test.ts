@@ -121,6 +121,23 @@ test('a role is told when its two ports are one', () => {
   expect(readConfig({ ...SERVICES, OPS_PORT: '8080' }, 'INGEST_PORT').OPS_PORT).toBe(8080)
 })
 
+test('mail needs a server, a sender and, in a role, the origin that links begin with', () => {
+  const mail = { SMTP_URL: 'smtp://host', MAIL_FROM: 'Postern <postern@example.com>' }
+  const { SMTP_URL, MAIL_FROM } = mail
+  expect(faultsOf(() => readSettings({ SMTP_URL }))).toEqual([
+    expect.stringContaining('SMTP_URL: needs MAIL_FROM'),
+  ])
+  expect(faultsOf(() => readSettings({ MAIL_FROM }))).toEqual([
+    expect.stringContaining('MAIL_FROM: needs SMTP_URL'),
+  ])
+  expect(readSettings(mail)).toMatchObject(mail)
+  expect(faultsOf(() => readConfig({ ...SERVICES, ...mail }))).toEqual([
+    expect.stringContaining('SMTP_URL: needs API_URL'),
+  ])
+  const whole = { ...SERVICES, ...mail, API_URL: 'https://relay.example.com' }
+  expect(readConfig(whole)).toMatchObject(mail)
+})
+
 test('a role listens on every network, npm start on this machine alone', () => {
   expect(readConfig(SERVICES).HOST).toBe('0.0.0.0')
   expect(readSettings({}).HOST).toBe('127.0.0.1')

@@ -12,6 +12,7 @@ import {
   host,
   kubernetesName,
   kubernetesNames,
+  mailSender,
   matching,
   oneOf,
   plainText,
@@ -23,6 +24,7 @@ import {
   gatewayOrigin,
   natsUrl,
   origin,
+  smtpUrl,
   withoutSecrets,
 } from './settings/url-kinds.ts'
 
@@ -84,6 +86,9 @@ const Settings = z.object({
   /** Requests of an address to `/auth`: attempts to sign in, and all other requests. */
   SIGN_INS_PER_MINUTE: whole(1, 1_000_000).default(10),
   AUTH_CALLS_PER_MINUTE: whole(1, 1_000_000).default(60),
+  /** The server that mail is sent through, and whom it is from. */
+  SMTP_URL: smtpUrl.optional(),
+  MAIL_FROM: mailSender.optional(),
   CONNECTIONS_PER_SOURCE: whole(1, 1_000_000).default(CONNECTIONS_PER_SOURCE),
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The name under which a role holds leases; a restarted one takes its own back at once. */
@@ -128,6 +133,7 @@ export function readSettings(
   return read(Settings, env, (values) => [
     ...look(values),
     ...spoolFaults(values),
+    ...mailFaults(values),
     ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
     ...samePorts(withGatewayPort(values), 'API_PORT', 'GATEWAY_PORT'),
     ...samePorts(withGatewayPort(values), 'INGEST_PORT', 'GATEWAY_PORT'),
@@ -158,6 +164,10 @@ export type OwnPort = 'API_PORT' | 'INGEST_PORT' | 'GATEWAY_PORT'
 export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
+    ...mailFaults(values),
+    ...(values.SMTP_URL !== undefined && values.API_URL === undefined
+      ? ['SMTP_URL: needs API_URL, the origin that links in mails begin with']
+      : []),
     ...(ownPort === undefined
       ? []
       : samePorts({ OPS_PORT, ...withGatewayPort(values) }, ownPort, 'OPS_PORT')),
@@ -297,6 +307,15 @@ function spoolFaults({ NATS_URL, SPOOL_NATS_URL, SPOOL_REPLICAS }: Values): stri
   if (!isSame || SPOOL_REPLICAS !== undefined) return []
   return [
     'SPOOL_NATS_URL: is the server of NATS_URL. The spool needs one of its own, or copies on a cluster: SPOOL_REPLICAS',
+  ]
+}
+
+function mailFaults({ SMTP_URL, MAIL_FROM }: Values): string[] {
+  if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
+  return [
+    SMTP_URL === undefined
+      ? 'MAIL_FROM: needs SMTP_URL, the server that mail is sent through'
+      : 'SMTP_URL: needs MAIL_FROM, such as Postern <postern@example.com>',
   ]
 }
 

@@ -296,3 +296,17 @@ export const SIGN_IN_SECONDS_PER_ACCOUNT = 45
 /** Days that an invitation can be accepted; hours that a link for the first owner or a new password is good. */
 export const INVITATION_DAYS = 7
 export const ACCOUNT_LINK_HOURS = 24
+
+/**
+ * Mail: what a process sends at once and what may wait for it; milliseconds for each step with the server and for all of
+ * a mail; letters of accounts to one address, so many at once, then one in so many seconds. Ours.
+ */
+export const MAILS_AT_ONCE = 4
+export const MAILS_WAITING_MAX = 100
+export const MAIL_PHASE_MS = 10_000
+export const MAIL_TIMEOUT_MS = 15_000
+export const MAILS_PER_ADDRESS = 5
+export const MAIL_SECONDS_PER_ADDRESS = 600
+
+/** Minutes that a mailed link for a new password is good. Ours. */
+export const RESET_MAIL_MINUTES = 60

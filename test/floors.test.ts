@@ -30,6 +30,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/delivery',
       'core/egress',
       'core/loop',
+      'core/mail',
       'core/nats.ts',
       'core/request',
       'core/verdict',
@@ -87,7 +88,7 @@ const FLOORS: readonly (readonly string[])[][] = [
   ],
   [
     ['api/auth', 'api/http/fixed.ts', 'api/migrate'],
-    ['api/dashboard', 'api/shared-reads.ts'],
+    ['api/dashboard', 'api/mail', 'api/shared-reads.ts'],
     ['api/deps.ts'],
     ['api/front', 'api/http'],
     ['api/billing', 'api/openapi', 'api/sessions', 'api/statistics', 'api/writes'],

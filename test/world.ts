@@ -17,6 +17,7 @@ import { buildApp } from '../api/app.ts'
 import { CallerLimits } from '../api/auth/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
 import { LiveStreams } from '../api/events/live/live-streams.ts'
+import { openPost } from '../api/mail/post.ts'
 import { SharedReads } from '../api/shared-reads.ts'
 import type { Clock } from '../core/clock.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
@@ -39,6 +40,11 @@ const KEY_PREFIX = 'pst'
 /** The address that ingest would have; a world that runs ingest passes its own. */
 const INGEST_URL = 'http://ingest.test'
 const POOL_MAX = 5
+
+const MAIL_FROM = 'Postern <postern@relay.test>'
+
+/** Links in mails begin with it. */
+export const MAIL_ORIGIN = 'https://relay.test'
 
 /** Everything a key can be given. */
 export const EVERYTHING = Object.fromEntries(
@@ -92,6 +98,8 @@ export interface WorldOptions {
   signInsPerMinute?: number
   signUp?: 'open' | 'invitation'
   authRequestsPerMinute?: number
+  /** The mail server; without one no mail is sent. */
+  smtpUrl?: string
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
 }
@@ -139,6 +147,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     gatewayUrl: options.gatewayUrl,
     callers: new CallerLimits(),
     dashboard: undefined,
+    post: openPost({ db, log }, { SMTP_URL: options.smtpUrl, MAIL_FROM, API_URL: MAIL_ORIGIN }),
     accounts: {
       apiUrl: undefined,
       signUp: options.signUp ?? 'invitation',

@@ -9,7 +9,7 @@ import {
   revokeInvitation,
   type Invitation,
 } from '../../core/db/configuration/invitations.ts'
-import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
+import { findOrganisation, lockOrganisation } from '../../core/db/configuration/organisations.ts'
 import type { Db } from '../../core/db/connection/db.ts'
 import { writeAudit } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
@@ -17,8 +17,10 @@ import { newId } from '../../core/ids.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
 import { INVITATION_DAYS } from '../../core/limits.ts'
 import { entitlementsOf } from '../../core/plans/plans.ts'
+import type { Deps } from '../deps.ts'
 import { refuseMissing } from '../http/failure.ts'
-import { newToken } from './links.ts'
+import { invitationLetter } from '../mail/letters.ts'
+import { linkUrl, newToken } from './links.ts'
 import type { Tenancy } from './organisations.ts'
 
 const VALID_MS = INVITATION_DAYS * 86_400_000
@@ -76,6 +78,21 @@ export async function invite(
     await audit(tx, invitation, { actor, action: 'invitation.create', now })
   })
   return { invitation, token }
+}
+
+/** Mails an invitation that was made, where mail is sent. Whether the mail server has taken it. */
+export async function mailInvitation(
+  { db, post }: Pick<Deps, 'db' | 'post'>,
+  { invitation, token }: { invitation: Invitation; token: string },
+  inviter: string,
+): Promise<boolean> {
+  if (post === undefined) return false
+  const { email, role, organisationId } = invitation
+  const organisation = (await findOrganisation(db, organisationId))?.name ?? ''
+  return await post.send(email, (origin) => {
+    const url = linkUrl(origin, 'invite', token)
+    return invitationLetter({ organisation, inviter, role, url })
+  })
 }
 
 /**

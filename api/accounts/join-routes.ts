@@ -14,7 +14,7 @@ import { beginSession } from '../sessions/session.ts'
 import { acceptInvitation, joinerOf } from './accept.ts'
 import { accountRoute } from './account-route.ts'
 import { Email } from './invitations.ts'
-import { refuseLink } from './links.ts'
+import { mailResetLink, refuseLink } from './links.ts'
 import { auditMember } from './members.ts'
 import { GivenPassword, newPerson, NewPassword, viewSession } from './people.ts'
 import { setUp } from './setup.ts'
@@ -34,7 +34,8 @@ export const JOIN_ROUTES = [
     body: null,
     async handle({ deps }) {
       const isSetUp = await hasOwner(deps.db)
-      return { status: 200, body: { isSetUp, signUp: deps.accounts.signUp } }
+      const isMailing = deps.post !== undefined
+      return { status: 200, body: { isSetUp, signUp: deps.accounts.signUp, isMailing } }
     },
   }),
   accountRoute({
@@ -100,6 +101,18 @@ export const JOIN_ROUTES = [
       })
       const session = await viewSession(deps.db, joiner)
       return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+    },
+  }),
+  accountRoute({
+    ...nothing,
+    method: 'POST',
+    path: '/forgot-password',
+    who: 'anybody',
+    isSignIn: true,
+    body: z.strictObject({ email: Email }),
+    async handle({ deps, body: { email } }) {
+      mailResetLink(deps, email)
+      return { status: 202 }
     },
   }),
   accountRoute({

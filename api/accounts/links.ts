@@ -3,13 +3,17 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { replaceLink } from '../../core/db/accounts/links.ts'
 import { hasOwner } from '../../core/db/accounts/memberships.ts'
+import { findPersonByEmail } from '../../core/db/accounts/people.ts'
 import type { Db } from '../../core/db/connection/db.ts'
 import { refuse } from '../../core/errors.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
-import { ACCOUNT_LINK_HOURS } from '../../core/limits.ts'
+import { ACCOUNT_LINK_HOURS, RESET_MAIL_MINUTES } from '../../core/limits.ts'
+import { resetLetter } from '../mail/letters.ts'
+import type { Post } from '../mail/post.ts'
 
 const TOKEN_BYTES = 32
-const HOUR_MS = 3_600_000
+const LINK_MS = ACCOUNT_LINK_HOURS * 3_600_000
+const MAILED_LINK_MS = RESET_MAIL_MINUTES * 60_000
 
 /** Needed to make a link. */
 export interface LinkDeps {
@@ -43,16 +47,17 @@ export async function makeSetupLink({ db, clock }: LinkDeps): Promise<NewLink | 
 }
 
 /** A token, of which the hash is to be stored. */
-function newLink(nowMs: number): NewLink {
-  return {
-    token: newToken(),
-    expiresAt: new Date(nowMs + ACCOUNT_LINK_HOURS * HOUR_MS),
-  }
+function newLink(nowMs: number, validMs = LINK_MS): NewLink {
+  return { token: newToken(), expiresAt: new Date(nowMs + validMs) }
 }
 
 /** A link with which a person sets a new password; the one before it ends. */
-export async function makeResetLink({ db, clock }: LinkDeps, personId: string): Promise<NewLink> {
-  const link = newLink(clock.now())
+export async function makeResetLink(
+  { db, clock }: LinkDeps,
+  personId: string,
+  validMs = LINK_MS,
+): Promise<NewLink> {
+  const link = newLink(clock.now(), validMs)
   await db.transaction().execute(async (tx) => {
     await replaceLink(tx, {
       kind: 'reset',
@@ -63,6 +68,25 @@ export async function makeResetLink({ db, clock }: LinkDeps, personId: string): 
     })
   })
   return link
+}
+
+/** Mails such a link to whoever has an account of this address, behind the answer: nobody learns whether there is one. */
+export function mailResetLink(deps: LinkDeps & { post: Post | undefined }, email: string): void {
+  const { db, post } = deps
+  if (post === undefined) {
+    refuse(
+      'FORBIDDEN',
+      'Cannot mail a link: no mail is sent from here. The operator makes one: npm run admin -- users reset-link',
+    )
+  }
+  post.later(async () => {
+    const person = await findPersonByEmail(db, email)
+    if (person === undefined) return
+    await post.send(person.email, async (origin) => {
+      const { token } = await makeResetLink(deps, person.id, MAILED_LINK_MS)
+      return resetLetter(linkUrl(origin, 'reset', token))
+    })
+  })
 }
 
 /** 256 bits that nobody guesses. */

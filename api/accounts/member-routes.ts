@@ -8,7 +8,7 @@ import { refuse } from '../../core/errors.ts'
 import { encodeId } from '../../core/ids.ts'
 import { accountRoute } from './account-route.ts'
 import { viewInvitation } from './invitation-shape.ts'
-import { Email, endInvitation, invite, Role } from './invitations.ts'
+import { Email, endInvitation, invite, mailInvitation, Role } from './invitations.ts'
 import { linkUrl } from './links.ts'
 import { changeRole, removeMember } from './members.ts'
 
@@ -76,13 +76,14 @@ export const MEMBER_ROUTES = [
     path: '/organisations/:org/invitations',
     who: 'admin',
     body: z.strictObject({ email: Email, role: Role.default('member') }),
-    async handle({ deps, actor, origin, organisationId, role, body }) {
+    async handle({ deps, session, actor, origin, organisationId, role, body }) {
       if (!isAtLeast(role, body.role)) {
         refuse('FORBIDDEN', `Cannot invite an ${body.role} as an ${role}: it needs an owner`)
       }
       const made = await invite({ ...deps, actor }, { organisationId, ...body })
+      const isMailed = await mailInvitation(deps, made, session.name)
       const url = linkUrl(origin, 'invite', made.token)
-      return { status: 201, body: { ...viewInvitation(made.invitation), url } }
+      return { status: 201, body: { ...viewInvitation(made.invitation), url, isMailed } }
     },
   }),
   accountRoute({

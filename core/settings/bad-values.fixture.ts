@@ -122,6 +122,19 @@ export const BAD_VALUES: Readonly<
   SIGNUP: [['closed', 'must be one of invitation, open']],
   SIGN_INS_PER_MINUTE: [['0', 'a whole number from 1 to 1000000']],
   AUTH_CALLS_PER_MINUTE: [['many', 'a whole number from 1 to 1000000']],
+  SMTP_URL: [
+    ['mail.example.com:587', 'must begin with smtp:// or smtps://'],
+    ['http://mail.example.com', 'must begin with smtp:// or smtps://'],
+    ['smtp://:hunter2@host', 'has a password and no user'],
+    ['smtp://host/path', 'must end after the host and the port'],
+    ['smtp://host?tls=no', 'must end after the host and the port'],
+    ['smtp:///', 'must name a host'],
+  ],
+  MAIL_FROM: [
+    ['Postern', 'must be an address such as'],
+    ['Postern <postern>', 'must be an address such as'],
+    ['a@example.com, b@example.com', 'must be an address such as'],
+  ],
   CONNECTIONS_PER_SOURCE: [['-1', 'a whole number from 1 to 1000000']],
   POSTERN_ENCRYPTION_KEY: [['hunter2', 'the key must be base64 of 32 bytes, and is 5 bytes']],
   DATA_DIR: [

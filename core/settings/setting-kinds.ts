@@ -60,6 +60,20 @@ export const host = z.string().refine((text) => text === 'localhost' || isIP(tex
     'must be an IP address: 127.0.0.1 for this machine alone, 0.0.0.0 for every network, or one of its addresses',
 })
 
+const SENDER = /^(?:[^<>\p{Cc}]{0,100}<([^<>]+)>|([^<>\s]+))$/u
+
+/** Whom mail is from: an address, with or without a name before it. */
+export const mailSender = z.string().refine(
+  (text) => {
+    const found = SENDER.exec(text)
+    return z
+      .email()
+      .max(254)
+      .safeParse(found?.[1] ?? found?.[2]).success
+  },
+  { error: 'must be an address such as postern@example.com or Postern <postern@example.com>' },
+)
+
 const KUBERNETES_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const KUBERNETES_NAME_FAULT =
   'must be a name as Kubernetes has them: lower-case letters, digits and hyphens'

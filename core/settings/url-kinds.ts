@@ -5,6 +5,7 @@ import { refuse } from './setting-kinds.ts'
 
 const DATABASE_EXAMPLE = 'postgres://user:password@host/database'
 const NATS_EXAMPLE = 'nats://user:password@host:4222'
+const SMTP_EXAMPLE = 'smtp://user:password@host:587'
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const PORT_MAX = 65_535
 
@@ -23,6 +24,15 @@ export const natsUrl = z.string().transform((text, context) => {
   const fault =
     serverUrlFault(url, text, { schemes: ['nats', 'tls'], example: NATS_EXAMPLE }) ??
     (url === null ? undefined : natsFault(url))
+  return fault === undefined ? text : refuse(context, fault)
+})
+
+/** The server that mail is sent through, as it is given. */
+export const smtpUrl = z.string().transform((text, context) => {
+  const url = URL.parse(text)
+  const fault =
+    serverUrlFault(url, text, { schemes: ['smtp', 'smtps'], example: SMTP_EXAMPLE }) ??
+    (url === null ? undefined : smtpFault(url))
   return fault === undefined ? text : refuse(context, fault)
 })
 
@@ -49,6 +59,14 @@ function natsFault(url: URL): string | undefined {
   if (url.hostname === '') return `must name a host: ${NATS_EXAMPLE}`
   if (/^\/?$/.test(url.pathname) && url.search === '' && url.hash === '') return undefined
   return 'must end after the host and the port'
+}
+
+function smtpFault(url: URL): string | undefined {
+  if (url.hostname === '') return `must name a host: ${SMTP_EXAMPLE}`
+  if (/^\/?$/.test(url.pathname) && /^(?:\?tls=required)?$/.test(url.search) && url.hash === '') {
+    return undefined
+  }
+  return 'must end after the host and the port, save for ?tls=required'
 }
 
 /** pg ignores a wrong member, or waits for ever. */

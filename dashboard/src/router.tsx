@@ -44,6 +44,11 @@ const OUTSIDE = [
   }),
   createRoute({
     ...outside,
+    path: '/forgot',
+    component: lazyRouteComponent(() => import('./pages/outside/forgot.tsx'), 'Forgot'),
+  }),
+  createRoute({
+    ...outside,
     path: '/reset',
     component: lazyRouteComponent(() => import('./pages/outside/reset.tsx'), 'Reset'),
   }),

@@ -47,6 +47,7 @@ async function everyAddress(): Promise<string[]> {
   return [
     '/sign-in',
     '/sign-up',
+    '/forgot',
     '/setup#token',
     '/invite#token',
     '/reset#token',

@@ -26,7 +26,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-const OUTSIDE = /^\/(sign-in|sign-up|setup|invite|reset)/
+const OUTSIDE = /^\/(sign-in|sign-up|setup|invite|forgot|reset)/
 
 /** A session that has ended: sign in, and come back to this page. */
 function leaveWithoutSession(error: Error): void {

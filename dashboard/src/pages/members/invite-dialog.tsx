@@ -18,6 +18,7 @@ interface Invited {
   id: string
   url: string
   expiresAt: string
+  isMailed: boolean
 }
 
 export function InviteDialog({ onClose }: { onClose: () => void }) {
@@ -62,8 +63,10 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
       ) : (
         <>
           <p>
-            Send this link to {email}. It is shown this once, and good until{' '}
-            <Time at={action.result.expiresAt} />.
+            {action.result.isMailed
+              ? `This link was mailed to ${email}.`
+              : `Send this link to ${email}.`}{' '}
+            It is shown this once, and good until <Time at={action.result.expiresAt} />.
           </p>
           <Copyable text={action.result.url} name="link" />
           <div className="buttons">

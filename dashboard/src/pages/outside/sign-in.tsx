@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 
@@ -7,6 +6,7 @@ import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { enter } from './enter.ts'
 import { Frame } from './frame.tsx'
+import { useOptions } from './options.ts'
 
 export function SignIn() {
   const { next } = useSearch({ from: '/sign-in' })
@@ -44,18 +44,10 @@ export function SignIn() {
   )
 }
 
-interface Options {
-  isSetUp: boolean
-  signUp: 'open' | 'invitation'
-}
-
 /** How somebody without an account, or without its password, gets in. */
 function Elsewhere() {
-  const { data } = useQuery({
-    queryKey: ['options'],
-    queryFn: () => callAuth<Options>('GET', '/options'),
-  })
-  if (data?.isSetUp === false) {
+  const options = useOptions()
+  if (options?.isSetUp === false) {
     return (
       <p className="notice busy">
         There is no account yet. The first owner uses the setup link that the start of Postern
@@ -66,13 +58,20 @@ function Elsewhere() {
   return (
     <p className="muted">
       No account yet?{' '}
-      {data?.signUp === 'open' ? (
+      {options?.signUp === 'open' ? (
         <Link to="/sign-up">Make one</Link>
       ) : (
         'An owner invites you with a link'
       )}
-      . A lost password: the operator makes a link with{' '}
-      <code>npm run admin -- users reset-link</code>.
+      .{' '}
+      {options?.isMailing === true ? (
+        <Link to="/forgot">A lost password?</Link>
+      ) : (
+        <>
+          A lost password: the operator makes a link with{' '}
+          <code>npm run admin -- users reset-link</code>.
+        </>
+      )}
     </p>
   )
 }

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { MailFailed, openMailer } from '../../core/mail/mailer.ts'
+import { openBrowser, PASSWORD, seedPerson, signIn } from '../browser-like.ts'
+import { startMailServer, textOf, type MailServer } from '../mail-server.ts'
+import { eventually } from '../relay.ts'
+import { MAIL_ORIGIN, startWorld, type World } from '../world.ts'
+
+const from = 'Postern <postern@relay.test>'
+const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Words\n', html: '<p>Words</p>' }
+
+let server: MailServer
+let world: World
+beforeAll(async () => {
+  server = await startMailServer()
+  world = await startWorld({
+    smtpUrl: server.url,
+    signInsPerMinute: 1_000,
+    authRequestsPerMinute: 10_000,
+  })
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+test('a mail arrives as text and as HTML, from whom the settings say, and says that a program sent it', async () => {
+  await using own = await startMailServer()
+  await openMailer({ url: own.url, from }).send(mail)
+  const [got] = own.received
+  expect(got).toMatchObject({ from: 'postern@relay.test', to: ['ada@example.com'] })
+  expect(got?.raw).toMatch(/^from: Postern <postern@relay\.test>$/im)
+  expect(got?.raw).toMatch(/^auto-submitted: auto-generated$/im)
+  expect(got?.raw).toMatch(/text\/plain[^]*Words[^]*text\/html[^]*<p>Words<\/p>/)
+})
+
+test('nothing in a name or a subject makes a header or a recipient of its own', async () => {
+  await using own = await startMailServer()
+  const subject = 'Hello\r\nBcc: eve@example.com\r\n\r\nEvil'
+  await openMailer({ url: own.url, from }).send({ ...mail, subject })
+  expect(own.received[0]?.to).toEqual(['ada@example.com'])
+  expect(own.received[0]?.raw).not.toMatch(/^bcc:/im)
+  await expect(
+    openMailer({ url: own.url, from }).send({ ...mail, to: 'ada@example.com, eve@example.com' }),
+  ).rejects.toThrow(MailFailed)
+})
+
+test('the user and the password of the URL are given; wrong ones are told without the password', async () => {
+  await using own = await startMailServer({ login: { user: 'relay', password: 'open-sesame' } })
+  await openMailer({ url: own.url, from }).send(mail)
+  expect(own.received).toHaveLength(1)
+  const wrong = own.url.replace('sesame', 'barley')
+  const failure = await openMailer({ url: wrong, from })
+    .send(mail)
+    .catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(MailFailed)
+  expect(String(failure)).not.toContain('barley')
+})
+
+test('a refusal for good is told from one for now', async () => {
+  await using never = await startMailServer({ refusal: { code: 550, message: 'No such user' } })
+  await using later = await startMailServer({ refusal: { code: 451, message: 'Come again' } })
+  const failure = async (url: string) =>
+    await openMailer({ url, from })
+      .send(mail)
+      .catch((error: unknown) => error)
+  expect(await failure(never.url)).toMatchObject({ isLasting: true, message: /No such user/ })
+  expect(await failure(later.url)).toMatchObject({ isLasting: false })
+  expect(await failure('smtp://127.0.0.1:1')).toMatchObject({ isLasting: false })
+})
+
+test('a mail server that says nothing is given up', async () => {
+  await using own = await startMailServer({ isSilent: true })
+  const failure = await openMailer({ url: own.url, from })
+    .send(mail)
+    .catch((error: unknown) => error)
+  expect(failure).toMatchObject({ name: 'MailFailed', isLasting: false })
+})
+
+test('whoever forgot the password gets a link by mail, which sets a new one once', async () => {
+  const email = 'lost@example.com'
+  await seedPerson(world, email, { [world.organisationId]: 'member' })
+  const there = await signIn(world, email)
+  const asked = await openBrowser(world.apiUrl).visit('POST', '/auth/forgot-password', {
+    email: 'Lost@Example.com',
+  })
+  expect(asked.status).toBe(202)
+  const token = await eventually(() => tokenTo(email, 'reset'))
+  const browser = openBrowser(world.apiUrl)
+  const wish = { token, password: 'a quite new password' }
+  expect((await browser.visit('POST', '/auth/reset', wish)).status).toBe(204)
+  expect((await browser.visit('POST', '/auth/reset', wish)).status).toBe(401)
+  expect((await there.visit('GET', '/auth/session')).status).toBe(401)
+  const body = { email, password: 'a quite new password' }
+  expect((await browser.visit('POST', '/auth/sign-in', body)).status).toBe(200)
+  const { rows } = await world.pool.query('select 1 from account_link')
+  expect(rows).toEqual([])
+})
+
+test('asking for a link says the same of an account that is not there, and sends nothing', async () => {
+  const before = server.received.length
+  const ask = async (email: string) =>
+    await openBrowser(world.apiUrl).visit('POST', '/auth/forgot-password', { email })
+  await seedPerson(world, 'there@example.com', {})
+  const [there, nowhere] = [await ask('there@example.com'), await ask('nowhere@example.com')]
+  expect({ status: nowhere.status, body: nowhere.body }).toEqual({
+    status: there.status,
+    body: there.body,
+  })
+  await eventually(() => expect(server.received.length).toBeGreaterThan(before))
+  expect(server.received.slice(before).map(({ to }) => to)).toEqual([['there@example.com']])
+})
+
+test('a mailed link ends after an hour, and when another is mailed', async () => {
+  await using own = await startWorld({ smtpUrl: server.url })
+  const email = 'late@example.com'
+  await seedPerson(own, email, {})
+  const ask = async () => {
+    const before = server.received.length
+    await openBrowser(own.apiUrl).visit('POST', '/auth/forgot-password', { email })
+    await eventually(() => expect(server.received.length).toBeGreaterThan(before))
+    return tokenTo(email, 'reset')
+  }
+  const use = async (token: string) => {
+    const wish = { token, password: PASSWORD }
+    return (await openBrowser(own.apiUrl).visit('POST', '/auth/reset', wish)).status
+  }
+  const [first, second] = [await ask(), await ask()]
+  expect(await use(first)).toBe(401)
+  own.clock.advance(61 * 60_000)
+  expect(await use(second)).toBe(401)
+  expect(await use(await ask())).toBe(204)
+})
+
+test('an address gets five mails and no more; the link of the last one stays good', async () => {
+  const email = 'flooded@example.com'
+  await seedPerson(world, email, {})
+  const ask = async () =>
+    await openBrowser(world.apiUrl).visit('POST', '/auth/forgot-password', { email })
+  const mails = () => server.received.filter(({ to }) => to.includes(email)).length
+  for (let count = 1; count <= 5; count++) {
+    await ask()
+    await eventually(() => expect(mails()).toBe(count))
+  }
+  const token = tokenTo(email, 'reset')
+  for (const _ of [1, 2, 3]) expect((await ask()).status).toBe(202)
+  const wish = { token, password: PASSWORD }
+  expect((await openBrowser(world.apiUrl).visit('POST', '/auth/reset', wish)).status).toBe(204)
+  expect(mails()).toBe(5)
+})
+
+test('an invitation is mailed with its link, whatever host the request names', async () => {
+  await seedPerson(world, 'boss@example.com', { [world.organisationId]: 'owner' })
+  const boss = await signIn(world, 'boss@example.com')
+  const path = `/auth/organisations/${world.organisationId}/invitations`
+  const made = await boss.visit('POST', path, { email: 'new@example.com', role: 'admin' })
+  expect(made).toMatchObject({ status: 201, body: { isMailed: true } })
+  const token = tokenTo('new@example.com', 'invite')
+  const text = textOf(server.received.at(-1) ?? { from: '', to: [], raw: '' })
+  expect(text).toContain(`${MAIL_ORIGIN}/invite#${token}`)
+  expect(text).toContain('boss@example.com invites you to join "Test" as an admin')
+  const wish = { token, email: 'new@example.com', name: 'New', password: PASSWORD }
+  const joined = await openBrowser(world.apiUrl).visit('POST', '/auth/invitations/accept', wish)
+  expect(joined.status).toBe(201)
+})
+
+test('an invitation is made although its mail is refused; the link is in the answer', async () => {
+  await using broken = await startMailServer({ refusal: { code: 550, message: 'Go away' } })
+  await using own = await startWorld({ smtpUrl: broken.url })
+  await seedPerson(own, 'boss@example.com', { [own.organisationId]: 'owner' })
+  const boss = await signIn(own, 'boss@example.com')
+  const path = `/auth/organisations/${own.organisationId}/invitations`
+  const made = await boss.visit('POST', path, { email: 'new@example.com' })
+  expect(made).toMatchObject({
+    status: 201,
+    body: { isMailed: false, url: expect.stringContaining('/invite#') },
+  })
+})
+
+test('without a mail server nobody can ask for a link, and options say so', async () => {
+  await using own = await startWorld()
+  const browser = openBrowser(own.apiUrl)
+  const asked = await browser.visit('POST', '/auth/forgot-password', { email: 'a@b.co' })
+  expect(asked.body).toMatchObject({ code: 'FORBIDDEN', status: 403 })
+  expect((await browser.visit('GET', '/auth/options')).body).toMatchObject({ isMailing: false })
+  const mailing = await openBrowser(world.apiUrl).visit('GET', '/auth/options')
+  expect(mailing.body).toMatchObject({ isMailing: true })
+})
+
+/** The token of the last link of a page that was mailed to an address. */
+function tokenTo(email: string, page: 'reset' | 'invite'): string {
+  const last = server.received.findLast(({ to }) => to.includes(email))
+  if (last === undefined) throw new Error(`No mail came to ${email}`)
+  const token = new RegExp(`${MAIL_ORIGIN}/${page}#([\\w-]+)`).exec(textOf(last))?.[1]
+  if (token === undefined) throw new Error(`The mail has no link: ${last.raw}`)
+  return token
+}
