@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 export interface SeededEvent {
   sourceId: string
   /** The retention class; 90 unless told. */
-  class?: number
+  retentionClass?: number
   projectId?: string
   organisationId?: string
   status?: string
@@ -29,7 +29,7 @@ export async function seedEvent(world: World, seed: SeededEvent): Promise<string
   await world.db
     .insertInto('event')
     .values({
-      class: seed.class ?? 90,
+      class: seed.retentionClass ?? 90,
       id,
       organisation_id: uuid('org', seed.organisationId ?? world.organisationId),
       project_id: uuid('prj', seed.projectId ?? world.projectId),
@@ -66,7 +66,7 @@ export async function seedEvent(world: World, seed: SeededEvent): Promise<string
 
 export interface SeededDelivery {
   eventId: string | null
-  class?: number
+  retentionClass?: number
   connectionId: string | null
   destinationId: string
   sourceId: string | null
@@ -96,7 +96,7 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
   await world.db
     .insertInto('delivery')
     .values({
-      class: seed.class ?? 90,
+      class: seed.retentionClass ?? 90,
       id,
       event_id: seed.eventId === null ? null : uuid('evt', seed.eventId),
       connection_id: seed.connectionId === null ? null : uuid('con', seed.connectionId),
@@ -123,7 +123,7 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
       .insertInto('delivery_waiting')
       .values({
         delivery_id: id,
-        class: seed.class ?? 90,
+        class: seed.retentionClass ?? 90,
         organisation_id: uuid('org', seed.organisationId ?? world.organisationId),
         project_id: projectId,
         destination_id: uuid('dst', seed.destinationId),
@@ -144,7 +144,7 @@ export async function seedDelivery(world: World, seed: SeededDelivery): Promise<
       .insertInto('delivery_failed')
       .values({
         delivery_id: id,
-        class: seed.class ?? 90,
+        class: seed.retentionClass ?? 90,
         project_id: projectId,
         destination_id: uuid('dst', seed.destinationId),
         connection_id: seed.connectionId === null ? null : uuid('con', seed.connectionId),
@@ -163,7 +163,7 @@ export async function seedAttempt(
   world: World,
   seed: {
     deliveryId: string
-    class?: number
+    retentionClass?: number
     number: number
     headerNames?: string[]
     errorCode?: string
@@ -173,7 +173,7 @@ export async function seedAttempt(
   await world.db
     .insertInto('attempt')
     .values({
-      class: seed.class ?? 90,
+      class: seed.retentionClass ?? 90,
       delivery_id: uuid('dlv', seed.deliveryId),
       number: seed.number,
       id: newId(startedAt.getTime()),

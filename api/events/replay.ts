@@ -39,7 +39,7 @@ export async function replayEvent(
     if (refusal !== undefined) refuseReplay(event, BECAUSE[refusal])
     const routes = await routesOf(tx, new Set([event.sourceId]))
     const stored = (await lockEvent(tx, event.id)) ?? refuseMissing('evt', event.id)
-    const deliveries = deliveriesFor({ ...event, class: stored }, routes, { plan, now })
+    const deliveries = deliveriesFor({ ...event, retentionClass: stored }, routes, { plan, now })
     const fanOut = deliveries.length
     const counted = { organisationId, standing, now }
     const { areAdmitted, quota } = await countReplays(tx, counted, [fanOut])

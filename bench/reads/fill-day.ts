@@ -31,7 +31,7 @@ type Table = (typeof TABLES)[number][0]
 
 /** The events of one class and day: `count` of them, numbered from `first`. */
 export interface Day {
-  eventClass: number
+  retentionClass: number
   /** In days. */
   age: number
   era: Era
@@ -43,15 +43,15 @@ export interface Day {
 
 /** Makes the day's partitions anew, fills them, and only then indexes them. */
 export async function fillDay(client: pg.Client, day: Day): Promise<void> {
-  const name = (table: Table): string => `${table}_${day.eventClass}_${dayName(day.dayMs)}`
+  const name = (table: Table): string => `${table}_${day.retentionClass}_${dayName(day.dayMs)}`
   for (const [table, fillfactor] of TABLES) {
     await client.query(`
       drop table if exists ${name(table)};
-      create table ${name(table)} (like ${table}_${day.eventClass} including defaults including storage)
+      create table ${name(table)} (like ${table}_${day.retentionClass} including defaults including storage)
         with (fillfactor = ${fillfactor}, autovacuum_enabled = off)`)
   }
   const stepMs = (day.endMs - day.dayMs) / Math.max(1, day.count)
-  const values = [day.era, day.first, day.count, day.dayMs, stepMs, day.eventClass]
+  const values = [day.era, day.first, day.count, day.dayMs, stepMs, day.retentionClass]
   await client.query(EVENTS(name('event')), values)
   await client.query(DELIVERIES(name('delivery'), name('event')), [day.age])
   await client.query(ATTEMPTS(name('attempt'), name('delivery')))
@@ -59,10 +59,10 @@ export async function fillDay(client: pg.Client, day: Day): Promise<void> {
   await client.query(FAILED(name('delivery')))
   await addUp(client, day, name)
   for (const [table] of TABLES) {
-    await indexLike(client, `${table}_${day.eventClass}`, name(table))
+    await indexLike(client, `${table}_${day.retentionClass}`, name(table))
     await client.query(`
       alter table ${name(table)} reset (autovacuum_enabled);
-      alter table ${table}_${day.eventClass} attach partition ${name(table)}
+      alter table ${table}_${day.retentionClass} attach partition ${name(table)}
         for values from ('${firstIdAt(day.dayMs)}') to ('${firstIdAt(day.dayMs + DAY_MS)}')`)
     await client.query(`vacuum analyze ${name(table)}`)
   }

@@ -107,7 +107,7 @@ function daysOf(events: number, nowMs: number): Day[] {
       const dayMs = todayMs - age * DAY_MS
       const endMs = age === 0 ? nowMs : dayMs + DAY_MS
       return {
-        eventClass: days,
+        retentionClass: days,
         age,
         era: era(age),
         dayMs,

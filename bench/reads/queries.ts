@@ -54,14 +54,14 @@ export async function queriesOf(pool: Pool, measured: Measured, nowMs: number): 
 }
 
 interface OldDelivery {
-  class: number
+  retentionClass: number
   id: string
   event_id: string
 }
 
 async function oldDelivery(pool: Pool, projectId: string, nowMs: number): Promise<OldDelivery> {
   const { rows } = await pool.query<OldDelivery>(
-    'select class, id, event_id from delivery where project_id = $1 and id < $2 order by id desc limit 1',
+    'select class as "retentionClass", id, event_id from delivery where project_id = $1 and id < $2 order by id desc limit 1',
     [projectId, firstIdAt(nowMs - OLD_DAYS * DAY_MS)],
   )
   const [row] = rows
@@ -98,7 +98,7 @@ function eventQueries({ projectId, routes, rare }: Measured, nowMs: number): Que
 
 function oneByOne({ organisationId, projectId }: Measured, old: OldDelivery): Query[] {
   const reach = { organisationId, projectId }
-  const event = { class: old.class, id: old.event_id }
+  const event = { retentionClass: old.retentionClass, id: old.event_id }
   return [
     [`an event of ${OLD_DAYS} days ago`, (db) => findEvent(db, reach, event.id)],
     ['its deliveries', (db) => deliveriesOfEvent(db, event, 100)],

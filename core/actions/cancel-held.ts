@@ -21,7 +21,7 @@ export type Cancellation = 'cancelled' | 'not_waiting' | 'under_way' | 'moved' |
  */
 export async function cancelHeldDeliveries(
   deps: { db: Db; nats: NatsConnection; clock: Clock },
-  deliveries: readonly { class: number; id: string }[],
+  deliveries: readonly { retentionClass: number; id: string }[],
   within: (tx: Db, cancelled: readonly HeldDelivery[]) => Promise<void>,
 ): Promise<Map<string, Cancellation>> {
   const held = await readHeld(deps.db, deliveries)

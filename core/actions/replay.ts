@@ -90,7 +90,7 @@ export function deliveriesFor(
   return open
     .filter(({ filter }) => filter === null || matches[filtered++]?.matched === true)
     .map(({ connectionId, destinationId, maxAttempts }) => ({
-      class: event.class,
+      retentionClass: event.retentionClass,
       id: newId(now.getTime()),
       eventId: event.id,
       connectionId,

@@ -51,7 +51,7 @@ export async function retryDeliveries(
   const retries = allowed
     .filter((delivery) => !isUnderWay(delivery, now))
     .map((delivery) => ({
-      class: delivery.class,
+      retentionClass: delivery.retentionClass,
       deliveryId: delivery.id,
       projectId: delivery.projectId,
       destinationId: delivery.destinationId,

@@ -30,11 +30,11 @@ const TRY_AGAIN_MS = 300
 export async function dropPastDays(run: Run): Promise<void> {
   const left = new Set<number>()
   for (const day of await pastDays(run.db, run.asOfMs)) {
-    const name = `${day.class}/${day.name}`
-    if (!left.has(day.class) && (await dropPastDay(run, day))) {
+    const name = `${day.retentionClass}/${day.name}`
+    if (!left.has(day.retentionClass) && (await dropPastDay(run, day))) {
       run.report.daysDropped.push(name)
     } else {
-      left.add(day.class)
+      left.add(day.retentionClass)
       run.report.daysLeft.push(name)
     }
   }
@@ -56,13 +56,13 @@ async function dropPastDay(run: Run, day: PastDay): Promise<boolean> {
 /** Moves the events of organisations whose retention is longer than the class. */
 async function keepLonger(run: Run, day: PastDay): Promise<void> {
   for (const { retentionDays, projectIds } of run.organisations) {
-    if (retentionDays <= day.class) continue
+    if (retentionDays <= day.retentionClass) continue
     const cutoff = cutoffId(run.asOfMs, retentionDays)
     for (const projectId of projectIds) {
       for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
         const of = { projectId, cutoffId: cutoff, afterId, limit: MOVE_ROWS }
         const ids = await eventsKept(run.db, day, of)
-        await move(run, day, { ids, to: classAbove(day.class, retentionDays) })
+        await move(run, day, { ids, to: classAbove(day.retentionClass, retentionDays) })
         afterId = ids.length === MOVE_ROWS ? ids.at(-1) : undefined
       }
     }
@@ -76,7 +76,10 @@ async function keepWaiting(run: Run, day: PastDay): Promise<boolean> {
     const waiting = await eventsWaiting(run.db, day, { watermark: run.watermark, limit: STEP_ROWS })
     if (waiting.length === 0) return true
     const byClass = Map.groupBy(waiting, ({ organisationId }) =>
-      classAbove(day.class, (retention.get(organisationId) ?? day.class) + RETENTION_HELD_DAYS),
+      classAbove(
+        day.retentionClass,
+        (retention.get(organisationId) ?? day.retentionClass) + RETENTION_HELD_DAYS,
+      ),
     )
     let moved = 0
     for (const [to, events] of byClass) {
@@ -98,7 +101,7 @@ async function move(
     const beganAt = performance.now()
     const now = new Date(run.clock.now())
     const some = ids.slice(at, at + MOVE_ROWS)
-    moved += await moveEvents(run.db, some, { from: day.class, to, now })
+    moved += await moveEvents(run.db, some, { from: day.retentionClass, to, now })
     await pause(run, beganAt)
   }
   run.report.moved += moved

@@ -126,7 +126,7 @@ async function purgeOrganisation(run: Run, of: Run['organisations'][number]): Pr
 
 /** A deleted project's events go with the days of their class; those that have no day go here. */
 async function purgeOrphans(run: Run): Promise<void> {
-  for (const { partition, class: days } of undatedPartitions()) {
+  for (const { partition, retentionClass: days } of undatedPartitions()) {
     const untilId = cutoffId(run.asOfMs, days)
     await walk(
       run,

@@ -230,8 +230,8 @@ function openLanes(
     allowances: new Allowances(deps.socketsMax),
     largeBodies: memory.largeBodies,
     largeBodiesOf: (organisationId) => memory.largeBodiesOf(organisationId),
-    readBody: async ({ class: eventClass, eventId }) =>
-      eventId === null ? undefined : await findEventBody(pool, eventClass, eventId),
+    readBody: async ({ retentionClass, eventId }) =>
+      eventId === null ? undefined : await findEventBody(pool, retentionClass, eventId),
     standingOf: (hold) => holdings.standingOf(hold),
     park: async (rows) => {
       await Promise.all(rows.map((row) => results.park(row)))

@@ -66,8 +66,12 @@ beforeAll(async () => {
     // A single day has its partition, the others are in the DEFAULT ones.
     if (days === 12) await ensureDay(world.db, 90, world.clock.now() - days * DAY_MS)
     for (const [n, outcome] of OUTCOMES.entries()) {
-      const eventClass = [90, 30, 7][(age + n) % 3] ?? 90
-      await seedOne(outcome, { eventClass, atMs: world.clock.now() - days * DAY_MS + n * 1_000, n })
+      const retentionClass = [90, 30, 7][(age + n) % 3] ?? 90
+      await seedOne(outcome, {
+        retentionClass,
+        atMs: world.clock.now() - days * DAY_MS + n * 1_000,
+        n,
+      })
     }
   }
   for (const shop of shops) await seedFresh(shop)
@@ -77,12 +81,12 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 
 async function seedOne(
   { ...outcome }: (typeof OUTCOMES)[number],
-  { eventClass, atMs, n }: { eventClass: number; atMs: number; n: number },
+  { retentionClass, atMs, n }: { retentionClass: number; atMs: number; n: number },
 ): Promise<void> {
   const shop = shops[n % 3 === 0 ? 1 : 0]
   if (shop === undefined) throw new Error('No shop')
   const status = ['received', 'received', 'rejected'][n % 3] ?? 'received'
-  const eventId = await seedEvent(world, { ...shop, class: eventClass, atMs, status })
+  const eventId = await seedEvent(world, { ...shop, retentionClass, atMs, status })
   events.push({ id: uuid('evt', eventId), sourceId: uuid('src', shop.sourceId), status })
   const { dueInMs, ...rest } = { dueInMs: undefined, ...outcome }
   const nextAtMs = dueInMs == null ? null : world.clock.now() + dueInMs + n
@@ -90,7 +94,7 @@ async function seedOne(
     ...shop,
     ...rest,
     eventId,
-    class: eventClass,
+    retentionClass,
     atMs,
     ...(dueInMs !== undefined && { nextAt: nextAtMs === null ? null : new Date(nextAtMs) }),
   })

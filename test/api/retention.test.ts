@@ -65,7 +65,7 @@ function ownerOf(plan: PlanOfTest): Owner {
 interface Seed {
   /** When it is so old; now unless told. */
   asOfMs?: number
-  class?: number
+  retentionClass?: number
   ageMs: number
   /** How its last delivery stands: waiting ones are parked. */
   status?: string
@@ -83,11 +83,11 @@ interface Seeded {
 async function seed(owner: Owner, { status = 'succeeded', ...of }: Seed): Promise<Seeded> {
   const { organisationId, projectId } = owner.tenant
   const now = of.asOfMs ?? world.clock.now()
-  const eventClass = of.class ?? classOf(owner.retentionMs)
+  const retentionClass = of.retentionClass ?? classOf(owner.retentionMs)
   const key = createHash('sha256').update(randomBytes(16)).digest()
   const id = await seedEvent(world, {
     ...owner.seeded,
-    class: eventClass,
+    retentionClass,
     organisationId,
     projectId,
     idempotencyKey: key.toString('hex'),
@@ -105,7 +105,7 @@ async function seed(owner: Owner, { status = 'succeeded', ...of }: Seed): Promis
     const isWaiting = own === 'pending' || own === 'throttled' || own === 'in_flight'
     const deliveryId = await seedDelivery(world, {
       ...owner.seeded,
-      class: eventClass,
+      retentionClass,
       organisationId,
       projectId,
       eventId: id,
@@ -114,7 +114,7 @@ async function seed(owner: Owner, { status = 'succeeded', ...of }: Seed): Promis
       ...(isWaiting && { nextAt: null }),
       ...(isWaiting && of.claimedBy !== undefined && { claimedBy: of.claimedBy }),
     })
-    await seedAttempt(world, { deliveryId, class: eventClass, number: 1 })
+    await seedAttempt(world, { deliveryId, retentionClass, number: 1 })
     deliveryIds.push(deliveryId)
   }
   return { id, deliveryIds }
@@ -186,7 +186,7 @@ async function seedAll(count: number, asOfMs: number): Promise<Kept[]> {
     const status = ['succeeded', 'failed', 'cancelled', 'pending', 'throttled'][randomInt(5)] ?? ''
     const seeded = await seed(owner, {
       asOfMs,
-      class: [3, 7, 30][randomInt(3)] ?? 3,
+      retentionClass: [3, 7, 30][randomInt(3)] ?? 3,
       ageMs,
       status,
       ...(randomInt(2) === 0 && { replayAgeMs: randomInt(ageMs + 1) }),
@@ -400,7 +400,7 @@ test('ingest is never blocked for more than a moment while a day cannot be locke
   let longestMs = 0
   while (!ended.signal.aborted) {
     const beganAt = performance.now()
-    await seedEvent(world, { ...owner.seeded, class: 3 })
+    await seedEvent(world, { ...owner.seeded, retentionClass: 3 })
     longestMs = Math.max(longestMs, performance.now() - beganAt)
   }
   expect((await running).daysLeft).not.toEqual([])

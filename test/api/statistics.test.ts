@@ -317,7 +317,7 @@ async function resultOf(tenant: Tenant, given: Partial<DeliveryResult>): Promise
     leaseUntil: new Date(nowMs + 60_000),
   })
   return {
-    class: 90,
+    retentionClass: 90,
     deliveryId: uuid('dlv', id),
     organisationId: uuid('org', tenant.organisationId),
     projectId: uuid('prj', tenant.projectId),

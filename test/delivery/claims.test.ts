@@ -100,8 +100,8 @@ test('a larger body stays behind, to be read on its own', async () => {
   expect(deliveries.map(({ body }) => body?.toString())).toEqual([undefined, '{}', ''])
   expect(deliveries.map(({ bytes }) => bytes - HEADERS_BYTES)).toEqual([0, 2, 0])
   const [first] = deliveries
-  const { class: eventClass, eventId } = first ?? { class: 0, eventId: null }
-  expect(await findEventBody(pool, eventClass, eventId ?? '')).toEqual(large)
+  const { retentionClass, eventId } = first ?? { retentionClass: 0, eventId: null }
+  expect(await findEventBody(pool, retentionClass, eventId ?? '')).toEqual(large)
   expect(await findEventBody(pool, 3, eventId ?? '')).toBeUndefined()
 })
 

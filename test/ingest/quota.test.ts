@@ -123,10 +123,10 @@ test('a plan change reaches every ingest process before it is answered', async (
   const { subscription } = await relay.get('/v1/billing/plan', tenant.key)
   const windowStart = subscription.currentPeriodStart
   expect(await usage(tenant)).toMatchObject({ deliveries: 2, windowStart })
-  const { rows } = await sql<{ class: number }>`
-    select class from event where organisation_id = ${uuid('org', tenant.organisationId)}
+  const { rows } = await sql<{ retentionClass: number }>`
+    select class as "retentionClass" from event where organisation_id = ${uuid('org', tenant.organisationId)}
     order by id`.execute(relay.db)
-  expect(rows.map((row) => row.class)).toEqual([90, 90, 7, 7])
+  expect(rows.map((row) => row.retentionClass)).toEqual([90, 90, 7, 7])
 })
 
 test("a subscription's window rolls over exactly at its end in every process that holds it in memory", async () => {

@@ -57,12 +57,12 @@ async function withPartitionLock(db: Db, work: (connection: Db) => Promise<void>
 
 /** The values that decide the partition of a row. */
 interface Place {
-  class: number
+  retentionClass: number
   id: string
 }
 
-export function placeOfDelivery(delivery: { class: number; deliveryId: string }): Place {
-  return { class: delivery.class, id: delivery.deliveryId }
+export function placeOfDelivery(delivery: { retentionClass: number; deliveryId: string }): Place {
+  return { retentionClass: delivery.retentionClass, id: delivery.deliveryId }
 }
 
 interface ByPartition<T> {
@@ -99,7 +99,7 @@ const CLASSES_MAX = 1_000
 
 /** Class and day in one number: their text for each row would be 6 us of the 165 that a delivery takes of a worker. */
 function keyOf(place: Place): number {
-  return Math.floor(timeOfId(place.id) / DAY_MS) * CLASSES_MAX + place.class
+  return Math.floor(timeOfId(place.id) / DAY_MS) * CLASSES_MAX + place.retentionClass
 }
 
 function classAndDay(key: number): string {
@@ -110,12 +110,15 @@ function classAndDay(key: number): string {
  * Makes one day of one class, which may be long past: for rows that move there. Where the class cannot be locked within
  * a moment, while which everybody else would wait, the day stays in the DEFAULT.
  */
-export async function ensureDay(db: Db, eventClass: number, dayMs: number): Promise<void> {
+export async function ensureDay(db: Db, retentionClass: number, dayMs: number): Promise<void> {
   await withPartitionLock(db, async (connection) => {
     const existing = await partitionNames(connection)
     await sql`set lock_timeout = '50ms'`.execute(connection)
     try {
-      for (const { name, definition } of partitionsOfDay(eventClass, Math.floor(dayMs / DAY_MS))) {
+      for (const { name, definition } of partitionsOfDay(
+        retentionClass,
+        Math.floor(dayMs / DAY_MS),
+      )) {
         if (!existing.has(name)) await makePartition(connection, name, definition)
       }
     } catch (error) {
@@ -159,11 +162,11 @@ function* partitionsAt(nowMs: number, used: ReadonlySet<number>): Generator<Defi
   }
 }
 
-function* partitionsOfDay(eventClass: number, day: number): Generator<Definition> {
+function* partitionsOfDay(retentionClass: number, day: number): Generator<Definition> {
   const from = firstIdAt(day * DAY_MS)
   const to = firstIdAt((day + 1) * DAY_MS)
   for (const { table, fillfactor } of PARTITIONED) {
-    const parent = `${table}_${eventClass}`
+    const parent = `${table}_${retentionClass}`
     yield {
       name: `${parent}_${dayName(day)}`,
       definition: `partition of ${parent} for values from ('${from}') to ('${to}') with (fillfactor = ${fillfactor})`,
@@ -180,9 +183,9 @@ async function partitionNames(db: Db): Promise<Set<string>> {
 
 /** The classes whose days are worth making: an unused class costs a hundred empty tables. */
 async function classesInUse(db: Db): Promise<Set<number>> {
-  const { rows } = await sql<{ class: number }>`
-    select distinct retention_class as class from organisation`.execute(db)
-  return new Set(rows.map((row) => row.class))
+  const { rows } = await sql<{ retentionClass: number }>`
+    select distinct retention_class as "retentionClass" from organisation`.execute(db)
+  return new Set(rows.map((row) => row.retentionClass))
 }
 
 function dayName(day: number): string {

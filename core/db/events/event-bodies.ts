@@ -8,17 +8,17 @@ import { eachPartition } from '../connection/day-partitions.ts'
  */
 export async function findEventBody(
   pool: pg.Pool,
-  eventClass: number,
+  retentionClass: number,
   eventId: string,
 ): Promise<Buffer | undefined> {
   let body: Buffer | undefined
-  await eachPartition('event', [{ class: eventClass, id: eventId }], {
+  await eachPartition('event', [{ retentionClass, id: eventId }], {
     placeOf: (place) => place,
     async run(table) {
       const { rows } = await pool.query<{ body: string }>({
         name: `find_event_body_in_${table}`,
         text: `select encode(raw, 'base64') as body from ${table} where class = $1::int2 and id = $2::uuid`,
-        values: [eventClass, eventId],
+        values: [retentionClass, eventId],
       })
       const [row] = rows
       body = row && Buffer.from(row.body, 'base64')

@@ -25,7 +25,7 @@ export const EVENT_STATUSES = [
 
 /** An event as it stands in a list. */
 export interface EventSummary {
-  class: number
+  retentionClass: number
   id: string
   organisationId: string
   projectId: string
@@ -79,7 +79,7 @@ export interface EventPage {
 
 /** The columns of an `EventSummary`. */
 export const SUMMARY = sql`
-  class, id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
+  class as "retentionClass", id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
   event_type as "eventType", idempotency_key as "idempotencyKey", rejection_reason as "rejectionReason",
   verified_with as "verifiedWith", method, path, content_type as "contentType", size_bytes as "sizeBytes",
   is_binary as "isBinary", remote_ip as "remoteIp"`
@@ -160,9 +160,11 @@ export async function classOfEvent(
   projectId: string,
   id: string,
 ): Promise<number | undefined> {
-  const { rows } = await sql<{ class: number }>`
-    select class from event where id = ${id}::uuid and project_id = ${projectId}::uuid`.execute(db)
-  return rows[0]?.class
+  const { rows } = await sql<{ retentionClass: number }>`
+    select class as "retentionClass" from event where id = ${id}::uuid and project_id = ${projectId}::uuid`.execute(
+    db,
+  )
+  return rows[0]?.retentionClass
 }
 
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
@@ -180,9 +182,9 @@ export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event
  * when it was purged.
  */
 export async function lockEvent(tx: Db, id: string): Promise<number | undefined> {
-  const { rows } = await sql<{ class: number }>`
-    select class from event where id = ${id}::uuid for key share`.execute(tx)
-  return rows[0]?.class
+  const { rows } = await sql<{ retentionClass: number }>`
+    select class as "retentionClass" from event where id = ${id}::uuid for key share`.execute(tx)
+  return rows[0]?.retentionClass
 }
 
 /** The events that deliveries send, by id: their headers and where they came from, without bodies. */

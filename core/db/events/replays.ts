@@ -6,7 +6,7 @@ import type { Event } from './events.ts'
 
 /** A new delivery of an event that is already stored. */
 export interface ReplayDelivery {
-  class: number
+  retentionClass: number
   id: string
   eventId: string
   connectionId: string
@@ -44,7 +44,7 @@ async function insertWaiting(
     .insertInto('delivery')
     .values(
       deliveries.map((delivery) => ({
-        class: delivery.class,
+        class: delivery.retentionClass,
         id: delivery.id,
         event_id: delivery.eventId,
         connection_id: delivery.connectionId,
@@ -62,7 +62,7 @@ async function insertWaiting(
     .values(
       deliveries.map((delivery) => ({
         delivery_id: delivery.id,
-        class: delivery.class,
+        class: delivery.retentionClass,
         organisation_id: delivery.organisationId,
         project_id: delivery.projectId,
         destination_id: delivery.destinationId,
@@ -81,7 +81,7 @@ async function insertWaiting(
 /** An event as the filters of connections look at it. */
 export type ReplayableEvent = Pick<
   Event,
-  | 'class'
+  | 'retentionClass'
   | 'id'
   | 'organisationId'
   | 'projectId'
@@ -106,7 +106,7 @@ export async function readReplayable(
   const ids = events.map(({ id }) => id)
   await withoutPruning(tx)
   const { rows } = await sql<ReplayableEvent>`
-    select class, id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
+    select class as "retentionClass", id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
       event_type as "eventType", headers, query, content_type as "contentType",
       case when ${withBodies} then raw else ''::bytea end as raw
     from event where id = any(${ids}::uuid[]) for key share`.execute(tx)

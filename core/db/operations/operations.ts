@@ -11,7 +11,14 @@ import {
   type SelectedDeliveries,
   type SelectedEvents,
 } from './operation-kinds.ts'
-import type { LeftOver, OperationTable } from './tables.ts'
+import type { OperationTable } from './tables.ts'
+
+/** A delivery that could not be cancelled yet, and how often that was tried. */
+export interface LeftOver {
+  retentionClass: number
+  id: string
+  tries: number
+}
 
 interface Counted {
   id: string
@@ -185,7 +192,9 @@ export async function advanceOperation(
       processed: sum,
       failures: JSON.stringify(reasons),
       after_id: afterId,
-      left_over: JSON.stringify(leftOver),
+      left_over: JSON.stringify(
+        leftOver.map(({ retentionClass, ...rest }) => ({ class: retentionClass, ...rest })),
+      ),
       turns: operation.turns + 1,
       // Once it has seen all, what matched is what it saw.
       matched: isDone ? sum : Math.max(operation.matched, sum + leftOver.length),
@@ -248,7 +257,10 @@ function toOperation(row: Selectable<OperationTable>): Operation {
     processed: row.processed,
     failures: row.failures,
     afterId: row.after_id,
-    leftOver: row.left_over,
+    leftOver: row.left_over.map(({ class: retentionClass, ...rest }) => ({
+      retentionClass,
+      ...rest,
+    })),
     turns: row.turns,
     finishedAt: row.finished_at,
   }

@@ -2,8 +2,8 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 import type { Time } from '../columns.ts'
 
-/** A delivery that could not be cancelled yet, and how often that was tried. */
-export interface LeftOver {
+/** As the JSON of the column has it. */
+interface StoredLeftOver {
   class: number
   id: string
   tries: number
@@ -21,7 +21,7 @@ export interface OperationTable {
   processed: Generated<number>
   failures: ColumnType<Record<string, number>, string | undefined, string>
   after_id: string | null
-  left_over: ColumnType<LeftOver[], string | undefined, string>
+  left_over: ColumnType<StoredLeftOver[], string | undefined, string>
   turns: Generated<number>
   worked_at: Time | null
   due_at: Time

@@ -7,7 +7,7 @@ import { withoutPruning } from '../connection/partition-pruning.ts'
 import { byIndexOnly } from '../lists/index-only.ts'
 
 interface WaitingDelivery {
-  class: number
+  retentionClass: number
   id: string
   projectId: string
 }
@@ -47,7 +47,7 @@ async function nextWaiting(
   const { rows } = await db.transaction().execute((tx) =>
     byIndexOnly(tx, () =>
       sql<WaitingDelivery>`
-        select class, id, project_id as "projectId" from (
+        select class as "retentionClass", id, project_id as "projectId" from (
           (select class, delivery_id as id, project_id from delivery_waiting
           where delivery_id > ${of.afterId}::uuid order by delivery_id limit ${limit})
           union
@@ -76,7 +76,7 @@ async function eventIdsOf(db: Db, rows: readonly WaitingDelivery[]): Promise<Map
         byIndexOnly(tx, () =>
           sql<{ id: string; eventId: string }>`
             select id, coalesce(event_id, id) as "eventId" from ${sql.table(table)}
-            where class = ${group[0]?.class} and id = any(${ids}::uuid[])`.execute(tx),
+            where class = ${group[0]?.retentionClass} and id = any(${ids}::uuid[])`.execute(tx),
         ),
       )
       for (const { id, eventId } of found) eventIds.set(id, eventId)
@@ -85,11 +85,11 @@ async function eventIdsOf(db: Db, rows: readonly WaitingDelivery[]): Promise<Map
   return eventIds
 }
 
-async function fail(tx: Db, rows: readonly { class: number; id: string }[], now: Date) {
+async function fail(tx: Db, rows: readonly { retentionClass: number; id: string }[], now: Date) {
   await withoutPruning(tx)
   await sql`
     with input as materialized (
-      select * from unnest(${rows.map((row) => row.class)}::int2[], ${rows.map((row) => row.id)}::uuid[]) as t (class, id)
+      select * from unnest(${rows.map((row) => row.retentionClass)}::int2[], ${rows.map((row) => row.id)}::uuid[]) as t (class, id)
     ), changed as (
       update delivery d set status = 'failed', lease_until = null, throttled_reason = null, last_error = 'expired',
         last_error_code = 'expired', completed_at = ${now}

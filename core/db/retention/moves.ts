@@ -4,7 +4,7 @@ import type { Db } from '../connection/db.ts'
 
 /** The events of one day in one class. */
 export interface DayOfClass {
-  class: number
+  retentionClass: number
   fromId: string
   untilId: string
 }
@@ -18,14 +18,16 @@ export async function eventsWaiting(
   const { rows } = await sql<{ id: string; organisationId: string }>`
     select e.id, e.organisation_id as "organisationId" from (
       select d.event_id from delivery_waiting w join delivery d on d.class = w.class and d.id = w.delivery_id
-      where w.class = ${day.class} and w.delivery_id >= ${day.fromId}::uuid
+      where w.class = ${day.retentionClass} and w.delivery_id >= ${day.fromId}::uuid
         and d.event_id >= ${day.fromId}::uuid and d.event_id < ${day.untilId}::uuid
       union
       select event_id from delivery
-      where class = ${day.class} and id >= ${watermark}::uuid and status in ('pending', 'throttled', 'in_flight')
+      where class = ${day.retentionClass} and id >= ${watermark}::uuid and status in ('pending', 'throttled', 'in_flight')
         and event_id >= ${day.fromId}::uuid and event_id < ${day.untilId}::uuid
       limit ${limit}
-    ) as waiting join event e on e.class = ${day.class} and e.id = waiting.event_id`.execute(db)
+    ) as waiting join event e on e.class = ${day.retentionClass} and e.id = waiting.event_id`.execute(
+    db,
+  )
   return rows
 }
 
@@ -37,7 +39,7 @@ export async function eventsKept(
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from event
-    where class = ${day.class} and project_id = ${of.projectId}::uuid and id >= ${day.fromId}::uuid
+    where class = ${day.retentionClass} and project_id = ${of.projectId}::uuid and id >= ${day.fromId}::uuid
       and id < ${day.untilId}::uuid and id >= ${of.cutoffId}::uuid and id > ${of.afterId}::uuid
     order by id limit ${of.limit}`.execute(db)
   return rows.map((row) => row.id)

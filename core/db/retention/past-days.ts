@@ -27,8 +27,8 @@ export interface PastDay extends DayOfClass {
 
 /** The days that lie whole before the retention of their class, oldest first within a class. */
 export async function pastDays(db: Db, asOfMs: number): Promise<PastDay[]> {
-  const { rows } = await sql<{ class: number; name: string }>`
-    select distinct parts[1]::int as class, parts[2] as name
+  const { rows } = await sql<{ retentionClass: number; name: string }>`
+    select distinct parts[1]::int as "retentionClass", parts[2] as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     cross join lateral regexp_match(c.relname, '^(?:event|delivery|attempt)_([0-9]+)_([0-9]{8})$') as parts
     where c.relispartition and n.nspname = current_schema() and parts is not null
@@ -44,12 +44,12 @@ export async function pastDays(db: Db, asOfMs: number): Promise<PastDay[]> {
         untilId: firstIdAt(dayMs + DAY_MS),
       }
     })
-    .filter((day) => day.dayMs + DAY_MS + day.class * DAY_MS <= asOfMs)
+    .filter((day) => day.dayMs + DAY_MS + day.retentionClass * DAY_MS <= asOfMs)
 }
 
 /** The name of a day's partition of events; undefined when it was dropped by a run that did not come to its end. */
 export async function eventPartition(db: Db, day: PastDay): Promise<string | undefined> {
-  const name = `event_${day.class}_${day.name}`
+  const name = `event_${day.retentionClass}_${day.name}`
   const { rows } = await sql<{ isThere: boolean }>`
     select to_regclass(${name}) is not null as "isThere"`.execute(db)
   return rows[0]?.isThere === true ? name : undefined
@@ -75,20 +75,20 @@ export async function dropDay(db: Db, day: PastDay): Promise<boolean> {
 async function dropTable(
   db: Db,
   table: (typeof TABLES)[number],
-  { class: eventClass, name, fromId, untilId }: PastDay,
+  { retentionClass, name, fromId, untilId }: PastDay,
 ): Promise<boolean> {
   return await db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(tx)
-    await sql`lock table ${sql.table(`${table}_${eventClass}`)} in access exclusive mode`.execute(
+    await sql`lock table ${sql.table(`${table}_${retentionClass}`)} in access exclusive mode`.execute(
       tx,
     )
     const { rows } = await sql<{ waits: boolean }>`
       select exists (select from delivery_waiting
-        where class = ${eventClass} and delivery_id >= ${fromId}::uuid and delivery_id < ${untilId}::uuid) as waits`.execute(
+        where class = ${retentionClass} and delivery_id >= ${fromId}::uuid and delivery_id < ${untilId}::uuid) as waits`.execute(
       tx,
     )
     if (rows[0]?.waits === true) return false
-    await sql`drop table if exists ${sql.table(`${table}_${eventClass}_${name}`)}`.execute(tx)
+    await sql`drop table if exists ${sql.table(`${table}_${retentionClass}_${name}`)}`.execute(tx)
     return true
   })
 }
@@ -98,15 +98,15 @@ export async function deleteFailures(db: Db, day: DayOfClass, limit: number): Pr
   const { numAffectedRows } = await sql`
     delete from delivery_failed where delivery_id in (
       select delivery_id from delivery_failed
-      where class = ${day.class} and delivery_id >= ${day.fromId}::uuid and delivery_id < ${day.untilId}::uuid
+      where class = ${day.retentionClass} and delivery_id >= ${day.fromId}::uuid and delivery_id < ${day.untilId}::uuid
       limit ${limit})`.execute(db)
   return Number(numAffectedRows ?? 0) === limit
 }
 
 /** The partitions that are never dropped, with the class of their rows. */
-export function undatedPartitions(): { partition: string; class: number }[] {
+export function undatedPartitions(): { partition: string; retentionClass: number }[] {
   return UNDATED.map((name) => ({
     partition: `event_${name}`,
-    class: Number.parseInt(name, 10),
+    retentionClass: Number.parseInt(name, 10),
   }))
 }

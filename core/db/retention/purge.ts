@@ -18,7 +18,7 @@ export interface PurgedStep {
 
 /** A row by its primary key. */
 interface Row {
-  class: number
+  retentionClass: number
   id: string
 }
 
@@ -47,7 +47,7 @@ export async function purgeProjectEvents(
 ): Promise<PurgedStep> {
   return await db.transaction().execute(async (tx) => {
     const { rows } = await sql<EventRow>`
-      select class, id, source_id as "sourceId", idempotency_key as "idempotencyKey" from event
+      select class as "retentionClass", id, source_id as "sourceId", idempotency_key as "idempotencyKey" from event
       where project_id = ${of.projectId}::uuid and id > ${of.afterId}::uuid and id < ${of.untilId}::uuid
       order by id limit ${limit} for update`.execute(tx)
     return { purged: await purgeEvents(tx, rows), lastId: lastOf(rows, limit) }
@@ -62,7 +62,7 @@ export async function purgeOrphanEvents(
 ): Promise<PurgedStep> {
   return await db.transaction().execute(async (tx) => {
     const { rows } = await sql<EventRow>`
-      select class, id, source_id as "sourceId", idempotency_key as "idempotencyKey"
+      select class as "retentionClass", id, source_id as "sourceId", idempotency_key as "idempotencyKey"
       from ${sql.table(of.partition)} e
       where id > ${of.afterId}::uuid and id < ${of.untilId}::uuid
         and not exists (select from project p where p.id = e.project_id)
@@ -79,7 +79,7 @@ export async function purgeTestDeliveries(
 ): Promise<PurgedStep> {
   return await db.transaction().execute(async (tx) => {
     const { rows } = await sql<DeliveryRow>`
-      select class, id, event_id as "eventId", ${IS_WAITING} as "isWaiting" from delivery
+      select class as "retentionClass", id, event_id as "eventId", ${IS_WAITING} as "isWaiting" from delivery
       where project_id = ${of.projectId}::uuid and event_id is null
         and id > ${of.afterId}::uuid and id < ${of.untilId}::uuid
       order by id limit ${limit} for update`.execute(tx)
@@ -94,13 +94,13 @@ export async function purgeTestDeliveries(
  */
 export async function purgeLaterDeliveries(
   db: Db,
-  day: { class: number; fromId: string; untilId: string },
+  day: { retentionClass: number; fromId: string; untilId: string },
   limit: number,
 ): Promise<PurgedStep | undefined> {
   return await db.transaction().execute(async (tx) => {
     const { rows } = await sql<DeliveryRow>`
-      select class, id, event_id as "eventId", ${IS_WAITING} as "isWaiting" from delivery
-      where class = ${day.class} and event_id >= ${day.fromId}::uuid and event_id < ${day.untilId}::uuid
+      select class as "retentionClass", id, event_id as "eventId", ${IS_WAITING} as "isWaiting" from delivery
+      where class = ${day.retentionClass} and event_id >= ${day.fromId}::uuid and event_id < ${day.untilId}::uuid
         and id >= ${day.untilId}::uuid
       limit ${limit} for update`.execute(tx)
     if (rows.some((row) => row.isWaiting)) return undefined
@@ -116,7 +116,7 @@ export async function freeDedupeKeys(
 ): Promise<string | undefined> {
   return await db.transaction().execute(async (tx) => {
     const { rows } = await sql<EventRow>`
-      select class, id, source_id as "sourceId", idempotency_key as "idempotencyKey"
+      select class as "retentionClass", id, source_id as "sourceId", idempotency_key as "idempotencyKey"
       from ${sql.table(of.partition)}
       where id > ${of.afterId}::uuid and idempotency_key is not null
       order by id limit ${limit}`.execute(tx)
@@ -128,14 +128,16 @@ export async function freeDedupeKeys(
 async function purgeEvents(tx: Db, events: readonly EventRow[]): Promise<Purged> {
   const purged: Purged = { events: 0, deliveries: 0, attempts: 0 }
   const gone: EventRow[] = []
-  for (const [eventClass, group] of Map.groupBy(events, (event) => event.class)) {
-    const deliveries = await lockDeliveries(tx, eventClass, group)
+  for (const [retentionClass, group] of Map.groupBy(events, (event) => event.retentionClass)) {
+    const deliveries = await lockDeliveries(tx, retentionClass, group)
     const held = new Set(deliveries.flatMap((row) => (row.isWaiting ? [row.eventId] : [])))
     const due = group.filter((event) => !held.has(event.id))
     const finished = deliveries.filter((row) => !held.has(row.eventId))
     add(purged, await purgeDeliveries(tx, finished))
     await sql`
-      delete from event where class = ${eventClass} and id = any(${idsOf(due)}::uuid[])`.execute(tx)
+      delete from event where class = ${retentionClass} and id = any(${idsOf(due)}::uuid[])`.execute(
+      tx,
+    )
     purged.events += due.length
     gone.push(...due)
   }
@@ -145,12 +147,12 @@ async function purgeEvents(tx: Db, events: readonly EventRow[]): Promise<Purged>
 
 async function lockDeliveries(
   tx: Db,
-  eventClass: number,
+  retentionClass: number,
   events: readonly Row[],
 ): Promise<DeliveryRow[]> {
   const { rows } = await sql<DeliveryRow>`
-    select class, id, event_id as "eventId", ${IS_WAITING} as "isWaiting" from delivery
-    where class = ${eventClass} and event_id = any(${idsOf(events)}::uuid[])
+    select class as "retentionClass", id, event_id as "eventId", ${IS_WAITING} as "isWaiting" from delivery
+    where class = ${retentionClass} and event_id = any(${idsOf(events)}::uuid[])
     order by id for update`.execute(tx)
   return rows
 }
@@ -158,16 +160,19 @@ async function lockDeliveries(
 /** Finished deliveries that are locked, with all that hangs on them. */
 async function purgeDeliveries(tx: Db, deliveries: readonly Row[]): Promise<Purged> {
   const purged: Purged = { events: 0, deliveries: deliveries.length, attempts: 0 }
-  for (const [rowClass, group] of Map.groupBy(deliveries, (delivery) => delivery.class)) {
+  for (const [retentionClass, group] of Map.groupBy(
+    deliveries,
+    (delivery) => delivery.retentionClass,
+  )) {
     const ids = idsOf(group)
     const { numAffectedRows } = await sql`
-      delete from attempt where class = ${rowClass} and delivery_id = any(${ids}::uuid[])`.execute(
+      delete from attempt where class = ${retentionClass} and delivery_id = any(${ids}::uuid[])`.execute(
       tx,
     )
     purged.attempts += Number(numAffectedRows ?? 0)
     await sql`delete from delivery_failed where delivery_id = any(${ids}::uuid[])`.execute(tx)
     await sql`delete from delivery_waiting where delivery_id = any(${ids}::uuid[])`.execute(tx)
-    await sql`delete from delivery where class = ${rowClass} and id = any(${ids}::uuid[])`.execute(
+    await sql`delete from delivery where class = ${retentionClass} and id = any(${ids}::uuid[])`.execute(
       tx,
     )
   }

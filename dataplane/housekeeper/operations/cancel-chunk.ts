@@ -8,9 +8,9 @@ import {
   postponeOperation,
   takeRunning,
   type DeliveryOperation,
+  type LeftOver,
   type Operation,
 } from '../../../core/db/operations/operations.ts'
-import type { LeftOver } from '../../../core/db/operations/tables.ts'
 import { OPERATION_CHUNK } from '../../../core/limits.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { countsOf } from './reasons.ts'
@@ -78,7 +78,7 @@ async function take({ db, clock }: CancelDeps, operation: DeliveryOperation): Pr
   const place = { ...operation, nowMs: clock.now() }
   const step = await nextDeliveries(db, operation.selection, place, OPERATION_CHUNK)
   const deliveries = step.found.map((one) => ({
-    class: one.class,
+    retentionClass: one.retentionClass,
     id: one.id,
     status: one.status,
     tries: 0,
@@ -86,8 +86,8 @@ async function take({ db, clock }: CancelDeps, operation: DeliveryOperation): Pr
   return { deliveries, afterId: step.afterId, isLast: step.isLast }
 }
 
-function again({ class: classOf, id, tries }: LeftOver): LeftOver {
-  return { class: classOf, id, tries: tries + 1 }
+function again({ retentionClass, id, tries }: LeftOver): LeftOver {
+  return { retentionClass, id, tries: tries + 1 }
 }
 
 /** Gives up what is being sent and what was tried often enough; the rest is tried again in a moment. */

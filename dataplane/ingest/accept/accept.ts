@@ -150,7 +150,7 @@ function commonOf(
   { headers, query }: Masked,
 ): Common {
   return {
-    class: source.retentionClass,
+    retentionClass: source.retentionClass,
     organisationId: source.organisationId,
     projectId: source.projectId,
     sourceId: source.id,

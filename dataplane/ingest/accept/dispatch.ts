@@ -10,7 +10,7 @@ export function dispatch(publisher: Publisher, event: NewEvent): void {
   const encoded = encodeEvent(
     {
       id: uuidOfBytes(event.id),
-      class: event.class,
+      class: event.retentionClass,
       organisationId: event.organisationId,
       projectId: event.projectId,
       sourceId: event.sourceId,

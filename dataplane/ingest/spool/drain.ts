@@ -129,8 +129,10 @@ export class Drain {
   }
 
   async #eventOf(spooled: SpooledEvent, nowMs: number): Promise<CountedEvent> {
+    const { class: retentionClass, ...stored } = spooled
     return {
-      ...spooled,
+      ...stored,
+      retentionClass,
       id: bytesOfUuid(spooled.id),
       dedupeKey: spooled.dedupeKey === null ? null : Buffer.from(spooled.dedupeKey, 'hex'),
       rejectionReason: null,

@@ -109,10 +109,12 @@ function spooledOf(event: StampedEvent, status: SpooledEvent['status']): Spooled
     leaseUntilMs: _lease,
     quota: _quota,
     quotaAt: _at,
+    retentionClass,
     ...rest
   } = event
   return {
     ...rest,
+    class: retentionClass,
     status,
     id: uuidOfBytes(event.id),
     dedupeKey: event.dedupeKey?.toString('hex') ?? null,

@@ -6,7 +6,7 @@ import type { Work } from './work.ts'
 /** For tests: a delivery as it comes from the stream, small and with nothing to answer. */
 export function sampleWork(fields: Partial<Work> = {}): Work {
   return {
-    class: 90,
+    retentionClass: 90,
     deliveryId: '01890a5d-ac96-774b-bcce-b302099a8057',
     eventId: null,
     sourceId: null,

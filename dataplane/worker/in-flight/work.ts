@@ -9,7 +9,7 @@ import type { MessageAck } from './message-ack.ts'
 
 /** A delivery in flight in this worker, from any origin, until `InFlight` ends it. */
 export interface Work {
-  class: number
+  retentionClass: number
   deliveryId: string
   eventId: string | null
   sourceId: string | null
@@ -110,7 +110,7 @@ export function workOfMessage(
   origin: Pick<Work, 'bytes' | 'room' | 'message'>,
 ): Work {
   return {
-    class: event.class,
+    retentionClass: event.class,
     deliveryId: delivery.id,
     eventId: event.id,
     sourceId: event.sourceId,
@@ -177,7 +177,7 @@ export function parkedOf(
 ): Parked {
   work.place = 'parking'
   return {
-    class: work.class,
+    retentionClass: work.retentionClass,
     deliveryId: work.deliveryId,
     organisationId: work.organisationId,
     projectId: work.projectId,

@@ -168,7 +168,7 @@ function resultOf(
   const isBusy = plan?.kind === 'busy'
   const isHeld = isBusy && resumed === null
   return {
-    class: work.class,
+    retentionClass: work.retentionClass,
     deliveryId: work.deliveryId,
     organisationId: work.organisationId,
     projectId: work.projectId,

@@ -93,7 +93,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
     },
     'Attempted a test delivery',
   )
-  await insertTestDelivery(deps.db, { ...test, deliveryId, attempt })
+  await insertTestDelivery(deps.db, { ...test, retentionClass: test.class, deliveryId, attempt })
   return { kind: 'made', deliveryId }
 }
 

@@ -222,7 +222,7 @@ export class StreamConsumer {
     const { event, delivery } = decoded
     try {
       const claimed = await this.#deps.results.claim({
-        class: event.class,
+        retentionClass: event.class,
         deliveryId: delivery.id,
         leaseUntilMs: delivery.leaseUntilMs,
         hold,

@@ -19,14 +19,14 @@ export type Deleted = 'destination_deleted' | 'connection_deleted'
 /** Cancels waiting deliveries. Call it with them locked. A delivery that a worker has just claimed still goes out, once. */
 export async function cancelLocked(
   tx: Db,
-  deliveries: readonly { class: number; id: string }[],
+  deliveries: readonly { retentionClass: number; id: string }[],
   now: Date,
 ): Promise<void> {
   if (deliveries.length === 0) return
   await withoutPruning(tx)
   await sql`
     with input as materialized (
-      select * from unnest(${deliveries.map((delivery) => delivery.class)}::int2[],
+      select * from unnest(${deliveries.map((delivery) => delivery.retentionClass)}::int2[],
         ${deliveries.map(({ id }) => id)}::uuid[]) as t (class, id)
     ), changed as (
       update delivery d set status = 'cancelled', lease_until = null, throttled_reason = null, completed_at = ${now}

@@ -6,7 +6,7 @@ import { cancelLocked } from './cancellations.ts'
 
 /** A delivery with all that says whether a worker has it, or is about to. */
 export interface HeldDelivery {
-  class: number
+  retentionClass: number
   id: string
   projectId: string
   destinationId: string
@@ -21,10 +21,10 @@ export interface HeldDelivery {
 
 export async function readHeld(
   db: Db,
-  deliveries: readonly { class: number; id: string }[],
+  deliveries: readonly { retentionClass: number; id: string }[],
 ): Promise<HeldDelivery[]> {
   const { rows } = await sql<HeldDelivery>`
-    select d.class, d.id, d.project_id as "projectId", d.destination_id as "destinationId", d.status,
+    select d.class as "retentionClass", d.id, d.project_id as "projectId", d.destination_id as "destinationId", d.status,
       d.lease_until as "leaseUntil", w.delivery_id is not null as "isWaiting", w.next_at as "nextAt",
       w.claimed_by as "claimedBy"
     from delivery d left join delivery_waiting w on w.delivery_id = d.id
@@ -72,8 +72,8 @@ function sameMoment(one: Date | null, other: Date | null): boolean {
   return one?.getTime() === other?.getTime()
 }
 
-function classesOf(deliveries: readonly { class: number }[]): number[] {
-  return [...new Set(deliveries.map((delivery) => delivery.class))]
+function classesOf(deliveries: readonly { retentionClass: number }[]): number[] {
+  return [...new Set(deliveries.map((delivery) => delivery.retentionClass))]
 }
 
 function idsOf(deliveries: readonly { id: string }[]): string[] {

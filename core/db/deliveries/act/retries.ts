@@ -5,7 +5,7 @@ import { withoutPruning } from '../../connection/partition-pruning.ts'
 
 /** A delivery that is to be attempted once more, by somebody's wish. */
 export interface Retry {
-  class: number
+  retentionClass: number
   deliveryId: string
   projectId: string
   destinationId: string
@@ -38,7 +38,7 @@ export async function makeRetries(
   const trigger = operationId === null ? 'manual' : 'bulk'
   await sql`
     with input as materialized (
-      select * from unnest(${retries.map((retry) => retry.class)}::int2[],
+      select * from unnest(${retries.map((retry) => retry.retentionClass)}::int2[],
         ${retries.map((retry) => retry.deliveryId)}::uuid[], ${retries.map((retry) => retry.projectId)}::uuid[],
         ${retries.map((retry) => retry.destinationId)}::uuid[], ${retries.map((retry) => retry.partition)}::int2[],
         ${retries.map((retry) => retry.status)}::text[], ${retries.map((retry) => retry.completedAt)}::timestamptz[])

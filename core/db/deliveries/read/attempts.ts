@@ -33,10 +33,10 @@ export interface Attempt {
 /** The newest attempts of each delivery, at most `limit` of each, in order of their numbers. */
 export async function attemptsOf(
   db: Db,
-  deliveries: readonly { class: number; id: string }[],
+  deliveries: readonly { retentionClass: number; id: string }[],
   limit: number,
 ): Promise<Map<string, Attempt[]>> {
-  const classes = deliveries.map((delivery) => delivery.class)
+  const classes = deliveries.map((delivery) => delivery.retentionClass)
   const ids = deliveries.map((delivery) => delivery.id)
   // Said twice: by what is given, the planner leaves out the partitions of other days.
   const { rows } = await sql<Attempt>`

@@ -14,7 +14,7 @@ import type { Reach } from '../../lists/page.ts'
 import { deliveriesOf, type DeliveryFilter, type EventPlace } from './delivery-indexes.ts'
 
 export interface Delivery {
-  class: number
+  retentionClass: number
   id: string
   eventId: string | null
   connectionId: string | null
@@ -52,7 +52,7 @@ const MAX_ATTEMPTS = sql`coalesce(
         select (t.retry_policy->>'maxAttempts')::int from destination t where t.id = d.destination_id)
     end, d.max_attempts)`
 const COLUMNS = sql`
-  d.class, d.id, d.event_id as "eventId", d.connection_id as "connectionId", d.destination_id as "destinationId",
+  d.class as "retentionClass", d.id, d.event_id as "eventId", d.connection_id as "connectionId", d.destination_id as "destinationId",
   d.source_id as "sourceId", d.project_id as "projectId", d.status, d.trigger, d.attempt_count as "attemptCount",
   ${MAX_ATTEMPTS} as "maxAttempts", d.lease_until as "leaseUntil", d.throttled_reason as "throttledReason",
   d.throttled_at as "throttledAt", d.last_error as "lastError", d.last_attempt_at as "lastAttemptAt",
@@ -65,10 +65,10 @@ const COLUMNS = sql`
 export async function readDeliveries(
   db: Db,
   filter: DeliveryFilter,
-  keys: readonly { class: number; id: string }[],
+  keys: readonly { retentionClass: number; id: string }[],
 ): Promise<Delivery[]> {
   if (keys.length === 0) return []
-  const classes = keys.map((key) => key.class)
+  const classes = keys.map((key) => key.retentionClass)
   const ids = keys.map(({ id }) => id)
   const inOrder = ids.toSorted()
   const [first = '', last = ''] = [inOrder[0], inOrder.at(-1)]

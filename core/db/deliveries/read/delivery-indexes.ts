@@ -23,7 +23,7 @@ export interface DeliveryFilter {
 
 /** Where an event is stored. */
 export interface EventPlace {
-  class: number
+  retentionClass: number
   id: string
 }
 
@@ -53,7 +53,7 @@ const OUTCOMES = [
   ['project', 'status'],
 ]
 
-const LISTED = sql`t.class, t.delivery_id as id`
+const LISTED = sql`t.class as "retentionClass", t.delivery_id as id`
 const LISTED_ID = sql`t.delivery_id`
 
 /**
@@ -126,7 +126,7 @@ export function listOfEvent(filter: DeliveryFilter, event: EventPlace): IndexedL
   return {
     table: sql`(${deliveriesOf(event)}) t`,
     id: sql`t.id`,
-    columns: sql`t.class, t.id`,
+    columns: sql`t.class as "retentionClass", t.id`,
     equals,
     others: [isEqual(equals.project)],
     indexes: [],
@@ -137,7 +137,7 @@ export function listOfEvent(filter: DeliveryFilter, event: EventPlace): IndexedL
 /** Deliveries have the class of their event and are not older: the other partitions are not looked at. */
 export function deliveriesOf(event: EventPlace): RawBuilder<unknown> {
   const fromId = firstIdAt(timeOfId(event.id) - DAY_MS)
-  return sql`select * from delivery where event_id = ${event.id}::uuid and class = ${event.class}
+  return sql`select * from delivery where event_id = ${event.id}::uuid and class = ${event.retentionClass}
     and id >= ${fromId}::uuid offset 0`
 }
 
@@ -173,7 +173,7 @@ function stored(filter: DeliveryFilter): IndexedList {
   return {
     table: sql`delivery t`,
     id: sql`t.id`,
-    columns: sql`t.class, t.id`,
+    columns: sql`t.class as "retentionClass", t.id`,
     equals,
     others: [],
     indexes: parents.length === 0 ? [['project']] : parents,

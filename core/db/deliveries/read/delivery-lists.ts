@@ -40,7 +40,7 @@ export interface DeliveryPlace {
 }
 
 interface Key {
-  class: number
+  retentionClass: number
   id: string
 }
 
@@ -77,8 +77,8 @@ async function eventOf(
   { projectId, eventId }: DeliveryFilter,
 ): Promise<EventPlace | undefined | null> {
   if (eventId === undefined) return undefined
-  const eventClass = await classOfEvent(db, projectId, eventId)
-  return eventClass === undefined ? null : { class: eventClass, id: eventId }
+  const retentionClass = await classOfEvent(db, projectId, eventId)
+  return retentionClass === undefined ? null : { retentionClass, id: eventId }
 }
 
 function listsFor(
@@ -175,7 +175,7 @@ async function readTimed(
   }
   return await readOrdered<TimedKey>(db, {
     table,
-    columns: sql`t.class, t.delivery_id as id, ${microsOf(sql`t.next_at`)} as "nextAtMicros"`,
+    columns: sql`t.class as "retentionClass", t.delivery_id as id, ${microsOf(sql`t.next_at`)} as "nextAtMicros"`,
     prefix,
     order: [sql`t.next_at`, sql`t.delivery_id`],
     dir: sortDir,

@@ -8,7 +8,7 @@ import { readClaimed, type ClaimableRow, type ClaimedDelivery, type Lease } from
 /** The end of an update of `w` by `head`, which knows what the rows were before. */
 const TAKEN = `
   from head h where w.delivery_id = h.delivery_id
-  returning w.class, w.delivery_id as "deliveryId", w.organisation_id as "organisationId",
+  returning w.class as "retentionClass", w.delivery_id as "deliveryId", w.organisation_id as "organisationId",
     w.project_id as "projectId", w.destination_id as "destinationId", w.partition,
     w.attempt_trigger as "attemptTrigger", w.resumes_as as "resumesAs", w.resumes_at as "resumesAt", h.status as "formerStatus", h.next_at as "formerNextAt"`
 
@@ -180,7 +180,7 @@ async function showInFlight(
         name: `show_in_flight_in_${table}`,
         text: showInFlightIn(table),
         values: [
-          group[0]?.class,
+          group[0]?.retentionClass,
           uuidArray(group.map((one) => one.deliveryId)),
           claimedBy,
           new Date(leaseUntilMs),

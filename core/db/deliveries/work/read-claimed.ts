@@ -13,7 +13,7 @@ export interface Lease {
 
 /** A row of `delivery_waiting`. */
 export interface WaitingRow {
-  class: number
+  retentionClass: number
   deliveryId: string
   organisationId: string
   projectId: string
@@ -148,7 +148,7 @@ async function readDeliveries<Row extends ClaimableRow>(
         name: `read_claimed_in_${table}`,
         text: readDeliveriesIn(table),
         values: [
-          group[0]?.class,
+          group[0]?.retentionClass,
           uuidArray(group.map((row) => row.deliveryId)),
           claimedBy,
           new Date(leaseUntilMs),
@@ -172,12 +172,18 @@ async function readEvents<Row extends ClaimableRow>(
   let room = CLAIM_BYTES_MAX
   await eachPartition('event', found, {
     placeOf: ({ row, stored }) =>
-      stored.event_id === null ? undefined : { class: row.class, id: stored.event_id },
+      stored.event_id === null
+        ? undefined
+        : { retentionClass: row.retentionClass, id: stored.event_id },
     async run(table, group) {
       const { rows: events } = await pool.query<StoredEvent>({
         name: `read_claimed_events_in_${table}`,
         text: readEventsIn(table),
-        values: [group[0]?.row.class, uuidArray(group.map(({ stored }) => stored.event_id)), room],
+        values: [
+          group[0]?.row.retentionClass,
+          uuidArray(group.map(({ stored }) => stored.event_id)),
+          room,
+        ],
       })
       for (const event of events) {
         const one = group[event.place - 1]
@@ -193,7 +199,7 @@ async function readEvents<Row extends ClaimableRow>(
 
 function toClaimed({ row, stored, event }: Found<ClaimableRow>): ClaimedDelivery {
   return {
-    class: row.class,
+    retentionClass: row.retentionClass,
     deliveryId: row.deliveryId,
     organisationId: row.organisationId,
     projectId: row.projectId,

@@ -43,7 +43,7 @@ interface AttemptRecord {
 
 /** The state of a delivery after an attempt. `nextAtMs` is null when it has ended, or waits for its lane. */
 export interface DeliveryResult {
-  class: number
+  retentionClass: number
   deliveryId: string
   organisationId: string
   projectId: string
@@ -200,7 +200,7 @@ async function recordIn(
     name: `record_results_${counting.name}_in_${table}`,
     text: recordResultsIn(table, counting),
     values: [
-      int2Array(results.map((result) => result.class)),
+      int2Array(results.map((result) => result.retentionClass)),
       uuidArray(results.map((result) => result.deliveryId)),
       uuidArray(results.map((result) => result.organisationId)),
       uuidArray(results.map((result) => result.projectId)),

@@ -2,7 +2,7 @@ import type { Db } from '../../connection/db.ts'
 import type { DeliveryResult } from './record-results.ts'
 
 export interface FinishedTest {
-  class: number
+  retentionClass: number
   deliveryId: string
   destinationId: string
   projectId: string
@@ -20,7 +20,7 @@ export async function insertTestDelivery(db: Db, test: FinishedTest): Promise<vo
     await tx
       .insertInto('delivery')
       .values({
-        class: test.class,
+        class: test.retentionClass,
         id: deliveryId,
         event_id: null,
         connection_id: null,
@@ -44,7 +44,7 @@ export async function insertTestDelivery(db: Db, test: FinishedTest): Promise<vo
     await tx
       .insertInto('attempt')
       .values({
-        class: test.class,
+        class: test.retentionClass,
         delivery_id: deliveryId,
         number: attempt.number,
         id: attempt.id,
@@ -72,7 +72,7 @@ export async function insertTestDelivery(db: Db, test: FinishedTest): Promise<vo
       .insertInto('delivery_failed')
       .values({
         delivery_id: deliveryId,
-        class: test.class,
+        class: test.retentionClass,
         project_id: test.projectId,
         destination_id: test.destinationId,
         error_code: attempt.errorCode,

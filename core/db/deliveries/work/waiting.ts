@@ -62,7 +62,7 @@ export async function park(pool: pg.Pool, rows: readonly Parked[], tries: number
         name: `park_in_${table}`,
         text: parkIn(table),
         values: [
-          int2Array(group.map((row) => row.class)),
+          int2Array(group.map((row) => row.retentionClass)),
           uuidArray(group.map((row) => row.deliveryId)),
           uuidArray(group.map((row) => row.organisationId)),
           uuidArray(group.map((row) => row.projectId)),
@@ -103,7 +103,7 @@ const markInFlightIn = (table: string): string => `
 /** An attempt that lasts, and until when no other worker may have it. */
 export interface LongAttempt extends Pick<
   ClaimedDelivery,
-  'class' | 'deliveryId' | 'organisationId' | 'attemptTrigger'
+  'retentionClass' | 'deliveryId' | 'organisationId' | 'attemptTrigger'
 > {
   hold: Hold
   leaseUntilMs: number
@@ -127,7 +127,7 @@ export async function markInFlight(
         name: `mark_in_flight_in_${table}`,
         text: markInFlightIn(table),
         values: [
-          int2Array(group.map((attempt) => attempt.class)),
+          int2Array(group.map((attempt) => attempt.retentionClass)),
           uuidArray(group.map((attempt) => attempt.deliveryId)),
           uuidArray(group.map((attempt) => attempt.organisationId)),
           int2Array(group.map((attempt) => attempt.hold.partition)),
@@ -160,7 +160,12 @@ const cancelIn = (table: string): string => `
 /** Ends deliveries whose destination or connection is gone. (decisions: Delivery, "cancelled") */
 export async function cancelDeliveries(
   pool: pg.Pool,
-  deliveries: readonly { class: number; deliveryId: string; hold: Hold; because: Deleted }[],
+  deliveries: readonly {
+    retentionClass: number
+    deliveryId: string
+    hold: Hold
+    because: Deleted
+  }[],
   nowMs: number,
 ): Promise<void> {
   await eachPartition('delivery', deliveries, {
@@ -171,7 +176,7 @@ export async function cancelDeliveries(
         name: `cancel_deliveries_in_${table}`,
         text: cancelIn(table),
         values: [
-          int2Array(group.map((delivery) => delivery.class)),
+          int2Array(group.map((delivery) => delivery.retentionClass)),
           uuidArray(group.map((delivery) => delivery.deliveryId)),
           new Date(nowMs),
           slots,
@@ -192,7 +197,7 @@ const claimLeasedIn = (table: string): string => `
 
 /** A delivery named by a message, with the lease it was published under. */
 export interface LeasedDelivery {
-  class: number
+  retentionClass: number
   deliveryId: string
   leaseUntilMs: number
   hold: Hold
@@ -216,7 +221,7 @@ export async function claimLeased(
         name: `claim_leased_in_${table}`,
         text: claimLeasedIn(table),
         values: [
-          int2Array(group.map((delivery) => delivery.class)),
+          int2Array(group.map((delivery) => delivery.retentionClass)),
           uuidArray(group.map((delivery) => delivery.deliveryId)),
           timeArray(group.map((delivery) => delivery.leaseUntilMs)),
           new Date(leaseUntilMs),

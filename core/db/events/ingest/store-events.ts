@@ -23,7 +23,7 @@ export interface NewDelivery {
 
 /** An event as ingest made it, complete: nothing of it changes afterwards. */
 export interface NewEvent {
-  class: number
+  retentionClass: number
   id: Buffer
   organisationId: string
   projectId: string
@@ -147,7 +147,7 @@ function deliveryColumns(events: readonly NewEvent[]): Buffer[] {
 
 function eventColumns(events: readonly NewEvent[]): Buffer[] {
   return [
-    int2Array(events.map((event) => event.class)),
+    int2Array(events.map((event) => event.retentionClass)),
     uuidBytesArray(events.map((event) => event.id)),
     uuidArray(events.map((event) => event.organisationId)),
     uuidArray(events.map((event) => event.projectId)),
