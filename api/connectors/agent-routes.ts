@@ -71,9 +71,9 @@ export const AGENT_ROUTES = [
     path: '/connectors/replicas/heartbeat',
     operationId: 'reportReplica',
     tag,
-    summary: 'Report that an agent lives',
+    summary: 'Report that an agent is running',
     description:
-      'The bearer token is the one that the agent got when it enrolled. The answer says when the next report is wanted, and what has changed.',
+      'The bearer token is the token that the agent got when it enrolled. The answer says when the next report is due, and gives the present settings of the connector.',
     permission: 'public',
     params: {},
     query: noQuery,

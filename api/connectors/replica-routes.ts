@@ -40,7 +40,7 @@ export const REPLICA_ROUTES = [
     tag,
     summary: 'Revoke a replica',
     description:
-      'Its session ends within a second, and its token is refused from then on with the reason `replica_revoked`. A revoked replica stays revoked.',
+      'Its session ends within a second, and its token is refused with the reason `replica_revoked`. This cannot be undone.',
     permission: { resource: 'connectors', level: 'write', isExplicit: true },
     scope: 'reach',
     params: { id: 'cnr', replicaId: 'rpl' },

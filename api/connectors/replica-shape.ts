@@ -20,15 +20,15 @@ export const Replica = z
   .object({
     id: Id('rpl').describe('The id of the replica.'),
     connectorId: Id('cnr').describe('The connector that it belongs to.'),
-    name: ShownName.describe('The instance name that the agent gave itself.'),
+    name: ShownName.describe('The `instanceName` that the agent enrolled with.'),
     version: z.string().describe('The version of the agent.'),
-    remoteIp: z.string().describe('The address that it was last heard from.'),
+    remoteIp: z.string().describe('The address of its last report.'),
     status: z
       .enum(['online', 'offline', 'revoked'])
-      .describe('`online` has a session at a gateway; `revoked` gets none any more.'),
+      .describe('`online`: it has a session at a gateway. `revoked`: gateways refuse it.'),
     startedAt: Timestamp.describe('When the agent was started.'),
     lastHeartbeatAt: Timestamp.describe('When it last reported.'),
-    inFlight: z.int().describe('How many requests it had in hand then.'),
+    inFlight: z.int().describe('Requests in flight at its last report.'),
     createdAt: Timestamp.describe('When it enrolled.'),
   })
   .meta({ id: 'Replica', description: 'An agent that has enrolled for a connector.' })
@@ -45,7 +45,9 @@ export const Bootstrap = z
       .min(1)
       .max(INSTANCE_NAME_LENGTH_MAX, { abort: true })
       .refine(isPlain, PLAIN_FAULT)
-      .describe('Tells the agents of a connector apart: the same after a restart.'),
+      .describe(
+        'Names this agent among those of its connector. It stays the same across restarts.',
+      ),
     version: z
       .string()
       .min(1)
@@ -67,11 +69,11 @@ export const Bootstrap = z
     ],
   })
 
-const interval = z.int().describe('Seconds until the next report is wanted.')
+const interval = z.int().describe('Seconds until the next report is due.')
 const gatewayUrl = z
   .string()
   .describe('The origin of the gateways; agents dial `/v1/tunnel` there.')
-const isDisabled = z.boolean().describe('The connector is disabled: gateways open no session.')
+const isDisabled = z.boolean().describe('The connector is disabled: gateways refuse sessions.')
 
 export const Bootstrapped = z
   .object({
@@ -84,17 +86,20 @@ export const Bootstrapped = z
     gatewayUrl,
     allowedHosts: ShownHosts,
   })
-  .meta({ id: 'Bootstrapped', description: 'Who the agent is, and where it dials.' })
+  .meta({
+    id: 'Bootstrapped',
+    description: 'The identity of an agent and the address that it dials.',
+  })
 
 export const Heartbeat = z
   .strictObject({
-    inFlight: z.int().min(0).max(COUNT_MAX).describe('Requests that the agent has in hand.'),
+    inFlight: z.int().min(0).max(COUNT_MAX).describe('Requests in flight in the agent.'),
     sessions: z.int().min(0).max(COUNT_MAX).describe('Sessions that it has at gateways.'),
     uptimeSeconds: z
       .number()
       .min(0)
       .max(UPTIME_SECONDS_MAX)
-      .describe('For how long it has been running.'),
+      .describe('Seconds since the agent was started.'),
   })
   .meta({
     id: 'Heartbeat',

@@ -51,7 +51,7 @@ export const CONNECTOR_ROUTES = [
     tag,
     summary: 'Create a connector',
     description:
-      'The answer shows the enrolment key, this once. `provisionedAt` is null until a gateway has taken the connector over, which takes a second at most. Without a gateway in the deployment it is `BAD_REQUEST`.',
+      'Only this answer shows the enrolment key. `provisionedAt` is null until a gateway has taken the connector over, which takes a second at most. Returns `BAD_REQUEST` if the installation has no gateway.',
     permission: { ...write, isExplicit: true },
     scope: 'project',
     params: {},
@@ -89,7 +89,7 @@ export const CONNECTOR_ROUTES = [
     operationId: 'updateConnector',
     tag,
     summary: 'Change a connector',
-    description: 'Agents that are connected hear of other `allowedHosts` at once.',
+    description: 'Connected agents get changed `allowedHosts` at once.',
     permission: write,
     scope: 'reach',
     params: { id: 'cnr' },
@@ -107,9 +107,9 @@ export const CONNECTOR_ROUTES = [
     path: '/connectors/:id/toggle-disabled',
     operationId: 'toggleConnector',
     tag,
-    summary: 'Disable a connector or enable it',
+    summary: 'Disable or enable a connector',
     description:
-      'Disabling ends the sessions of its replicas within a second; what is meant for it waits and goes out when it is enabled.',
+      'Disabling ends the sessions of its replicas within a second. Deliveries through the connector wait, and go out when it is enabled.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'cnr' },
@@ -129,7 +129,7 @@ export const CONNECTOR_ROUTES = [
     tag,
     summary: 'Replace the enrolment key of a connector',
     description:
-      'The key before is good no more; replicas that have enrolled go on. The answer shows the new one, this once.',
+      'The former key stops working; replicas that have enrolled keep their sessions. Only this answer shows the new key.',
     permission: { ...write, isExplicit: true },
     scope: 'reach',
     params: { id: 'cnr' },

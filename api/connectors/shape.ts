@@ -7,7 +7,7 @@ import { ALLOWED_HOST_LENGTH_MAX, ALLOWED_HOSTS_MAX } from '../../core/limits.ts
 import { Id, Metadata, Name, ShownName, Timestamp, moment } from '../http/fields.ts'
 
 const HOSTS =
-  'Hosts that the agents may reach, if their own lists allow them too; `*.` at the front of one stands for any name below it. Empty narrows nothing.'
+  'Hosts that the agents may reach; their own lists must allow them too. `*.` at the front stands for any name below. An empty list adds no restriction.'
 
 export const ShownHosts = z.array(z.string()).describe(HOSTS)
 
@@ -16,22 +16,27 @@ export const Connector = z
     id: Id('cnr').describe('The id of the connector.'),
     projectId: Id('prj').describe('The project that it is in.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
-    isDisabled: z.boolean().describe('A disabled one has no sessions: what is meant for it waits.'),
+    isDisabled: z
+      .boolean()
+      .describe('A disabled connector has no sessions: deliveries through it wait.'),
     provisionedAt: Timestamp.nullable().describe(
-      'When a gateway took it over, which takes a second at most; null before.',
+      'When a gateway took the connector over, a second after its creation at most; null before.',
     ),
     allowedHosts: ShownHosts,
     onlineReplicas: z.int().describe('How many replicas have a session at a gateway now.'),
-    lastSeenAt: Timestamp.nullable().describe('When a replica was last heard of; null is never.'),
+    lastSeenAt: Timestamp.nullable().describe('When a replica last reported; null if none has.'),
     metadata: Metadata,
     createdAt: Timestamp.describe('When it was created.'),
     updatedAt: Timestamp.describe('When it was last changed.'),
   })
-  .meta({ id: 'Connector', description: 'The way to destinations that accept no visitors.' })
+  .meta({
+    id: 'Connector',
+    description: 'A way to destinations in a private network, through agents that run there.',
+  })
 
 const EnrollmentKey = z
   .string()
-  .describe('The key that agents enrol with, `pst_enr_…`. It is shown this once.')
+  .describe('The key that agents enrol with, `pst_enr_…`. Only this answer shows it.')
 
 export const CreatedConnector = Connector.extend({ enrollmentKey: EnrollmentKey }).meta({
   id: 'CreatedConnector',
@@ -54,7 +59,7 @@ const changeable = {
     .array(AllowedHost)
     .max(ALLOWED_HOSTS_MAX)
     .nullable()
-    .describe(`${HOSTS} At most ${ALLOWED_HOSTS_MAX}; null is none.`),
+    .describe(`${HOSTS} At most ${ALLOWED_HOSTS_MAX}; null is an empty list.`),
   metadata: Metadata.nullable().describe('Null is none.'),
 }
 
@@ -67,13 +72,13 @@ export type ConnectorChanges = z.output<typeof Changes>
 
 export const ConnectorCreate = Changes.required({ name: true }).meta({
   id: 'ConnectorCreate',
-  description: 'A connector to make.',
+  description: 'A connector to create.',
   examples: [{ name: 'office' }],
 })
 
 export const ConnectorUpsert = ConnectorCreate.partial({ name: true }).meta({
   id: 'ConnectorUpsert',
-  description: 'A whole connector. The path has its name; one that is given here is the same.',
+  description: 'A whole connector. The path names it; `name`, if given, must be the same.',
   examples: [{ allowedHosts: ['billing.internal'] }],
 })
 
@@ -83,7 +88,7 @@ export const ConnectorUpdate = z
 
 export const ConnectorToggle = z
   .strictObject({
-    isDisabled: z.boolean().describe('True ends its sessions and lets none begin.'),
+    isDisabled: z.boolean().describe('True ends its sessions and refuses new ones.'),
   })
   .meta({ id: 'ConnectorToggle', description: 'Whether a connector is disabled.' })
 

@@ -15,9 +15,9 @@ export const CONNECTOR_UPSERT = route({
   path: '/connectors/by-name/:name',
   operationId: 'upsertConnector',
   tag: 'Connectors',
-  summary: 'Create a connector or change the one of that name',
+  summary: 'Create or change a connector by its name',
   description:
-    'For declarative clients: 201 with the enrolment key when it was created, which needs an explicit grant as creating does; 200 when it was changed or was so already, and then nothing is written. The body is the whole configuration: a member that is left out goes back to its default. But whether it is disabled stays as it is.',
+    'For declarative clients: 201 with the enrolment key if created, which needs the same explicit grant as creating a connector; 200 if updated or already identical (in which case nothing is written). The body is the whole configuration: a member that is left out takes its default. `isDisabled` is the exception: it stays as it is.',
   permission: { resource: 'connectors', level: 'write' },
   scope: 'project',
   params: { name: 'name' },
