@@ -6,14 +6,17 @@ import {
   listConnections,
   type Connection as Row,
 } from '../../core/db/configuration/connections.ts'
-import { doomedConnection, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
+import {
+  cancellationForConnection,
+  addPendingCancellations,
+} from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Toggle } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
-import { endWaiting } from '../writes/cancel-waiting.ts'
+import { cancelWaiting } from '../writes/cancel-waiting.ts'
 import { changed } from '../writes/changed.ts'
 import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
 import { CONNECTION, shownChanges } from './resource.ts'
@@ -135,7 +138,11 @@ export const CONNECTION_ROUTES = [
       const { deps, reach, params } = call
       const connection = await deps.db.transaction().execute(async (tx) => {
         const found = await demandResource(tx, CONNECTION, reach, params.id)
-        await doomRoutes(tx, [doomedConnection(found)], new Date(deps.clock.now()))
+        await addPendingCancellations(
+          tx,
+          [cancellationForConnection(found)],
+          new Date(deps.clock.now()),
+        )
         await deleteConnection(tx, found.id)
         await note(tx, call, CONNECTION, {
           verb: 'delete',
@@ -144,7 +151,7 @@ export const CONNECTION_ROUTES = [
         })
         return found
       })
-      await endWaiting(deps, [doomedConnection(connection)])
+      await cancelWaiting(deps, [cancellationForConnection(connection)])
       await announceChanges(deps, [{ kind: 'source', id: connection.sourceId }])
       return { status: 204 }
     },

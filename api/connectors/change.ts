@@ -7,7 +7,10 @@ import {
   type Connector,
   type SeenConnector,
 } from '../../core/db/connectors/connectors.ts'
-import { doomedDestination, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
+import {
+  cancellationForDestination,
+  addPendingCancellations,
+} from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { refuse, refuseField } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { makeSecret } from '../../core/keys/secret-text.ts'
@@ -158,7 +161,7 @@ export async function removeConnector(
     }
     const now = new Date(deps.clock.now())
     const destinationIds = destinations.map((destination) => destination.id)
-    await doomRoutes(tx, destinationIds.map(doomedDestination), now)
+    await addPendingCancellations(tx, destinationIds.map(cancellationForDestination), now)
     for (const destinationId of destinationIds) await deleteDestination(tx, destinationId)
     await deleteConnector(tx, id, now)
     const shown = { name: found.name, destinations: destinations.map(({ name }) => name) }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
 import { findConnector, listConnectors } from '../../core/db/connectors/connectors.ts'
-import { doomedDestination } from '../../core/db/deliveries/act/doomed-routes.ts'
+import { cancellationForDestination } from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Cascade, NoMembers } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route } from '../http/route.ts'
-import { endWaiting } from '../writes/cancel-waiting.ts'
+import { cancelWaiting } from '../writes/cancel-waiting.ts'
 import { createConnector, regenerateEnrollment, removeConnector, writeConnector } from './change.ts'
 import {
   Connector,
@@ -161,7 +161,7 @@ export const CONNECTOR_ROUTES = [
     async handle(call) {
       const { deps, params, query } = call
       const removed = await removeConnector({ ...call, id: params.id }, query.cascade)
-      await endWaiting(deps, removed.destinationIds.map(doomedDestination))
+      await cancelWaiting(deps, removed.destinationIds.map(cancellationForDestination))
       await announceChanges(deps, [
         ...removed.destinationIds.map((id) => ({ kind: 'destination' as const, id })),
         ...removed.sourceIds.map((id) => ({ kind: 'source' as const, id })),

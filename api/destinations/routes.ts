@@ -7,7 +7,10 @@ import {
   listDestinations,
   type Destination as Row,
 } from '../../core/db/configuration/destinations.ts'
-import { doomedDestination, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
+import {
+  cancellationForDestination,
+  addPendingCancellations,
+} from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
@@ -16,7 +19,7 @@ import { refuseMissing } from '../http/failure.ts'
 import { Cascade, Toggle } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
-import { endWaiting } from '../writes/cancel-waiting.ts'
+import { cancelWaiting } from '../writes/cancel-waiting.ts'
 import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
 import { changeDestination, newDestination, shownChanges } from './change.ts'
 import { DESTINATION } from './resource.ts'
@@ -151,7 +154,7 @@ export const DESTINATION_ROUTES = [
     errors: ['CONFLICT'],
     async handle(call) {
       const { destination, connections } = await removeDestination(call)
-      await endWaiting(call.deps, [doomedDestination(destination.id)])
+      await cancelWaiting(call.deps, [cancellationForDestination(destination.id)])
       await announceChanges(call.deps, [
         { kind: 'destination', id: destination.id },
         ...connections.map(({ sourceId }) => ({ kind: 'source' as const, id: sourceId })),
@@ -207,7 +210,11 @@ async function removeDestination(call: Call<{ id: string }, { cascade: boolean }
       }
       demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
     }
-    await doomRoutes(tx, [doomedDestination(found.id)], new Date(deps.clock.now()))
+    await addPendingCancellations(
+      tx,
+      [cancellationForDestination(found.id)],
+      new Date(deps.clock.now()),
+    )
     await deleteDestination(tx, found.id)
     const shown = { name: found.name, connections: connections.map(({ name }) => name) }
     await note(tx, call, DESTINATION, { verb: 'delete', row: found, shown })

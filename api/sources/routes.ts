@@ -7,7 +7,10 @@ import {
   listSources,
   type ActiveSource,
 } from '../../core/db/configuration/sources.ts'
-import { doomedConnection, doomRoutes } from '../../core/db/deliveries/act/doomed-routes.ts'
+import {
+  cancellationForConnection,
+  addPendingCancellations,
+} from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
@@ -16,7 +19,7 @@ import { refuseMissing } from '../http/failure.ts'
 import { Cascade, Toggle } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
-import { endWaiting } from '../writes/cancel-waiting.ts'
+import { cancelWaiting } from '../writes/cancel-waiting.ts'
 import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
 import { changeSource, newSource, shownChanges } from './change.ts'
 import { SOURCE } from './resource.ts'
@@ -142,7 +145,7 @@ export const SOURCE_ROUTES = [
     errors: ['CONFLICT'],
     async handle(call) {
       const connections = await removeSource(call)
-      await endWaiting(call.deps, connections.map(doomedConnection))
+      await cancelWaiting(call.deps, connections.map(cancellationForConnection))
       await announceChanges(call.deps, [{ kind: 'source', id: call.params.id }])
       return { status: 204 }
     },
@@ -194,7 +197,11 @@ async function removeSource(
       }
       demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
     }
-    await doomRoutes(tx, connections.map(doomedConnection), new Date(deps.clock.now()))
+    await addPendingCancellations(
+      tx,
+      connections.map(cancellationForConnection),
+      new Date(deps.clock.now()),
+    )
     await deleteSource(tx, found.id)
     const shown = { name: found.name, connections: connections.map(({ name }) => name) }
     await note(tx, call, SOURCE, { verb: 'delete', row: found, shown })

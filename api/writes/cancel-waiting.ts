@@ -1,4 +1,7 @@
-import { cancelStep, type DoomedRoute } from '../../core/db/deliveries/act/doomed-routes.ts'
+import {
+  cancelStep,
+  type PendingCancellation,
+} from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { withdrawDeleted } from '../../core/notices/withdrawals.ts'
 import type { Deps } from '../deps.ts'
 
@@ -9,13 +12,16 @@ const CANCEL_MS = 1_000
  * Cancels the waiting deliveries of deleted resources, for as long as a request may take; workers drop theirs. Call it
  * after the deletion is committed.
  */
-export async function endWaiting(deps: Deps, doomed: readonly DoomedRoute[]): Promise<void> {
+export async function cancelWaiting(
+  deps: Deps,
+  pending: readonly PendingCancellation[],
+): Promise<void> {
   await withdrawDeleted(
     deps,
-    doomed.map(({ id }) => id),
+    pending.map(({ id }) => id),
   )
   const endsAt = performance.now() + CANCEL_MS
-  for (const { id } of doomed) {
+  for (const { id } of pending) {
     let goesOn = true
     while (goesOn && performance.now() < endsAt) {
       const now = new Date(deps.clock.now())

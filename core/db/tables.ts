@@ -24,7 +24,7 @@ import type {
   DeliveryWaitingTable,
   DestinationBusyTable,
   DestinationFailureTable,
-  DoomedRouteTable,
+  PendingCancellationTable,
   PacingTable,
 } from './deliveries/tables.ts'
 import type { DedupeKeyTable, EventTable, SourceActivityTable } from './events/tables.ts'
@@ -63,7 +63,7 @@ export interface Tables extends StatisticsTables, ConnectorTables, AccountTables
   attempt: AttemptTable
   delivery_waiting: DeliveryWaitingTable
   delivery_failed: DeliveryFailedTable
-  doomed_route: DoomedRouteTable
+  pending_cancellation: PendingCancellationTable
   destination_busy: DestinationBusyTable
   pacing: PacingTable
   process: ProcessTable

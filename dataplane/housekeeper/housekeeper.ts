@@ -12,9 +12,9 @@ import { Sweep, type SweepDeps } from './sweep/sweep.ts'
 import { pruneAccounts } from './tasks/accounts.ts'
 import { followPlans, keepBilling, type BillingTaskDeps } from './tasks/billing.ts'
 import { pruneConnectors } from './tasks/connectors.ts'
-import { cancelDoomed } from './tasks/doomed-routes.ts'
 import { judgeDestinations } from './tasks/failing.ts'
 import { measureInstallation } from './tasks/installation-metrics.ts'
+import { advancePendingCancellations } from './tasks/pending-cancellations.ts'
 import { purgeNightly } from './tasks/retention.ts'
 import { secretsTask, type SecretsTaskDeps } from './tasks/secrets.ts'
 import { foldStatistics, pruneStatistics } from './tasks/statistics.ts'
@@ -28,7 +28,7 @@ const OPERATIONS_MS = 100
 /** The longest rest of a task that finds nothing to do, and of one that is told when there is something. */
 const IDLE_MS = 4_000
 const OPERATIONS_IDLE_MS = 1_000
-const DOOMED_MS = 1_000
+const CANCELLATIONS_MS = 1_000
 const MINUTE_MS = 60_000
 
 export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps, SecretsTaskDeps {
@@ -81,7 +81,9 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
       () => runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),
       wanted,
     ),
-    patient([DOOMED_MS, IDLE_MS], 'deleted routes', () => cancelDoomed(deps)),
+    patient([CANCELLATIONS_MS, IDLE_MS], 'pending cancellations', () =>
+      advancePendingCancellations(deps),
+    ),
     task(MINUTE_MS, 'finished operations', () => deleteFinished(deps)),
     task(MINUTE_MS, 'partitions', () => ensurePartitions(db, clock.now())),
     task(MINUTE_MS, 'retention', () => purgeNightly({ ...deps, signal: stop.signal })),

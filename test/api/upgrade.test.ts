@@ -105,6 +105,38 @@ test('latencies that were kept as arrays are added to', async () => {
   })
 })
 
+test('pending_cancellation has the rows of doomed_route, and takes those that the version before writes', async () => {
+  await withFormer('0020-accounts', async (db) => {
+    const before = await cancelAsFormerVersion(db)
+    await migrate(db, Date.now())
+    const after = await cancelAsFormerVersion(db)
+    const step = '0196f000-0000-7000-8000-000000000000'
+
+    await db.transaction().execute(async (tx) => {
+      const locked = await sql`select * from doomed_route where id = ${before} for update`.execute(
+        tx,
+      )
+      expect(locked.rows).toHaveLength(1)
+      await sql`update doomed_route set after_id = ${step}, is_last_walk = true where id = ${before}`.execute(
+        tx,
+      )
+    })
+    await sql`delete from doomed_route where id = ${after}`.execute(db)
+
+    const rows = await db.selectFrom('pending_cancellation').selectAll().execute()
+    expect(rows).toMatchObject([{ id: before, after_id: step, is_last_walk: true }])
+  })
+})
+
+/** A deleted destination, in the words of the version before. Returns its id. */
+async function cancelAsFormerVersion(db: Db): Promise<string> {
+  const id = newId(Date.now())
+  await sql`
+    insert into doomed_route (id, destination_id, connection_id, after_id, due_at)
+    values (${id}, ${id}, null, '00000000-0000-7000-8000-000000000000', now())`.execute(db)
+  return id
+}
+
 /** A failed, a cancelled and a waiting delivery, in the day of a class. Returns the project. */
 async function storeAsFirstVersion(db: Db): Promise<string> {
   const organisation = newId(Date.now())

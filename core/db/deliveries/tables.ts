@@ -99,12 +99,12 @@ export interface DeliveryFailedTable {
 }
 
 /** A deleted destination or connection whose waiting deliveries are being cancelled. */
-export interface DoomedRouteTable {
+export interface PendingCancellationTable {
   id: string
   destination_id: string
-  /** Null when all that waits for the destination goes. */
+  /** Null when every delivery that waits for the destination is cancelled. */
   connection_id: string | null
-  /** How far the walk over what waits for the destination has come. */
+  /** The last waiting delivery of the destination that the walk has seen. */
   after_id: string
   is_last_walk: Generated<boolean>
   due_at: Time

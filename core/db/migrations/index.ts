@@ -20,6 +20,7 @@ import { up as manualAttempts } from './0017-manual-attempts.ts'
 import { up as rejectionDetails } from './0018-rejection-details.ts'
 import { up as connectors } from './0019-connectors.ts'
 import { up as accounts } from './0020-accounts.ts'
+import { up as pendingCancellations } from './0021-pending-cancellations.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -43,4 +44,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0018-rejection-details': { up: rejectionDetails },
   '0019-connectors': { up: connectors },
   '0020-accounts': { up: accounts },
+  '0021-pending-cancellations': { up: pendingCancellations },
 }

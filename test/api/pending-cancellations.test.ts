@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import {
   cancelStep,
-  doomedConnection,
-  doomedDestination,
-  doomRoutes,
-  DOOMED_STEP_ROWS,
-} from '../../core/db/deliveries/act/doomed-routes.ts'
-import { cancelDoomed } from '../../dataplane/housekeeper/tasks/doomed-routes.ts'
+  cancellationForConnection,
+  cancellationForDestination,
+  addPendingCancellations,
+  CANCELLATION_STEP_ROWS,
+} from '../../core/db/deliveries/act/pending-cancellations.ts'
+import { advancePendingCancellations } from '../../dataplane/housekeeper/tasks/pending-cancellations.ts'
 import { eventually } from '../relay.ts'
 import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../seed.ts'
 import { startWorld, type World } from '../world.ts'
@@ -54,8 +54,8 @@ async function step(id: string): Promise<boolean> {
   return await world.db.transaction().execute((tx) => cancelStep(tx, id, now()))
 }
 
-async function doomedIds(): Promise<string[]> {
-  const rows = await world.db.selectFrom('doomed_route').select('id').execute()
+async function pendingIds(): Promise<string[]> {
+  const rows = await world.db.selectFrom('pending_cancellation').select('id').execute()
   return rows.map(({ id }) => id)
 }
 
@@ -66,11 +66,11 @@ test('deliveries that wait for a deleted connection are cancelled step by step, 
   const inHand = { ...gone, eventId: null, status: 'in_flight', nextAt: now(), claimedBy: 'worker' }
   await seedDelivery(world, inHand)
   const id = uuid('con', gone.connectionId)
-  const doomed = doomedConnection({ id, destinationId: uuid('dst', gone.destinationId) })
-  await world.db.transaction().execute((tx) => doomRoutes(tx, [doomed], now()))
+  const pending = cancellationForConnection({ id, destinationId: uuid('dst', gone.destinationId) })
+  await world.db.transaction().execute((tx) => addPendingCancellations(tx, [pending], now()))
 
   expect(await step(id)).toBe(true)
-  expect(await standing(gone)).toMatchObject({ cancelled: DOOMED_STEP_ROWS / 2 })
+  expect(await standing(gone)).toMatchObject({ cancelled: CANCELLATION_STEP_ROWS / 2 })
   expect(await step(id)).toBe(true)
   expect(await step(id)).toBe(false)
   expect(await standing(gone)).toEqual({ cancelled: 2_500, in_flight: 1, waiting: 1 })
@@ -86,20 +86,22 @@ test('the housekeeper goes on with what a deletion left, and finds a minute late
   const gone = await seedRoute(world, 'left')
   await park(gone, gone, 2_500)
   const id = uuid('dst', gone.destinationId)
-  await world.db.transaction().execute((tx) => doomRoutes(tx, [doomedDestination(id)], now()))
+  await world.db
+    .transaction()
+    .execute((tx) => addPendingCancellations(tx, [cancellationForDestination(id)], now()))
   await eventually(async () => {
-    await cancelDoomed(world)
+    await advancePendingCancellations(world)
     expect(await standing(gone)).toEqual({ cancelled: 2_500, waiting: 0 })
   })
 
   await park(gone, gone, 3)
-  await cancelDoomed(world)
+  await advancePendingCancellations(world)
   expect(await standing(gone)).toEqual({ cancelled: 2_500, throttled: 3, waiting: 3 })
-  expect(await doomedIds()).toContain(id)
+  expect(await pendingIds()).toContain(id)
   world.clock.advance(61_000)
   await eventually(async () => {
-    await cancelDoomed(world)
-    expect(await doomedIds()).toEqual([])
+    await advancePendingCancellations(world)
+    expect(await pendingIds()).toEqual([])
   })
   expect(await standing(gone)).toEqual({ cancelled: 2_503, waiting: 0 })
 })
@@ -110,9 +112,9 @@ test('a route of which much waits is deleted by one request, and what waited is 
   const deleted = await world.api('DELETE', `/v1/sources/${sourceId}?cascade=true`)
   expect(deleted.status).toBe(204)
   const { cancelled = 0 } = await standing({ sourceId, ...route })
-  expect(cancelled).toBeGreaterThanOrEqual(DOOMED_STEP_ROWS)
+  expect(cancelled).toBeGreaterThanOrEqual(CANCELLATION_STEP_ROWS)
   await eventually(async () => {
-    await cancelDoomed(world)
+    await advancePendingCancellations(world)
     expect(await standing({ sourceId, ...route })).toEqual({ cancelled: 6_000, waiting: 0 })
   })
 })
