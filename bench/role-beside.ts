@@ -4,9 +4,9 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { answersOk } from '../standalone/answers-ok.ts'
-import { COMPILE_CACHE, roleArguments } from '../standalone/node-settings.ts'
-import { freePorts } from '../standalone/ports.ts'
+import { answersOk } from '../standalone/processes/answers-ok.ts'
+import { COMPILE_CACHE, roleArguments } from '../standalone/processes/node-settings.ts'
+import { freePorts } from '../standalone/processes/ports.ts'
 import type { Installation } from './installation.ts'
 
 const READY_MS = 30_000

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 import { readSettings } from '../core/config.ts'
 import { chooseAddresses, urlOn } from './addresses.ts'
-import { freePort, freePorts, isFree } from './ports.ts'
+import { freePort, freePorts, isFree } from './processes/ports.ts'
 
 test.for(['127.0.0.1', '0.0.0.0', '::'])(
   'chooseAddresses() names the variable whose port a program uses on %s',

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 import { gatewayPortOf, OPS_PORT, SettingsError, type Settings } from '../core/config.ts'
-import { waitFor } from './os-process.ts'
-import { freePorts, whyNotFree } from './ports.ts'
+import { waitFor } from './processes/os-process.ts'
+import { freePorts, whyNotFree } from './processes/ports.ts'
 
 interface Address {
   port: number

@@ -1,7 +1,7 @@
 import { Agent, fetch } from 'undici'
 import { z } from 'zod'
 
-import { startOf, type Print } from './os-process.ts'
+import { startOf, type Print } from './processes/os-process.ts'
 
 /** In the metadata of what a demo makes, with the process it belongs to. */
 const MARK = 'postern-demo'

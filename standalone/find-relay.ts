@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
-import { readJsonFile } from './json-file.ts'
-import { holderOf } from './lock.ts'
-import type { Print } from './os-process.ts'
+import { readJsonFile } from './processes/json-file.ts'
+import { holderOf } from './processes/lock.ts'
+import type { Print } from './processes/os-process.ts'
 
 /** A first start fetches a server and makes a database. */
 const START_MS = 300_000

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { readJsonFile, writeJsonFile } from './json-file.ts'
-import type { Print } from './os-process.ts'
-import { runProgram } from './program.ts'
+import { readJsonFile, writeJsonFile } from './processes/json-file.ts'
+import type { Print } from './processes/os-process.ts'
+import { runProgram } from './processes/program.ts'
 
 const ADMIN = 'api/admin/main.ts'
 const RESOURCES = [

@@ -4,7 +4,7 @@ import { join, resolve, sep } from 'node:path'
 
 import { readSettings, type Settings } from '../core/config.ts'
 import { dataDirFaults } from './data-dir.ts'
-import { dataOf } from './postgres-data.ts'
+import { dataOf } from './servers/postgres-data.ts'
 import { startStandalone, type Standalone } from './supervisor.ts'
 
 const stop = new AbortController()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { expect, onTestFinished, test } from 'vitest'
 
-import { freePort } from './ports.ts'
+import { freePort } from './processes/ports.ts'
 import { startRole } from './role.ts'
 
 /** Notes its port, and ends the first time. */

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { urlOn } from './addresses.ts'
-import { answersOk } from './answers-ok.ts'
-import { openBackoff } from './backoff.ts'
-import { lastLines, trimLog, withLog } from './log-file.ts'
-import { roleArguments } from './node-settings.ts'
-import { isGone, signal, waitFor, type Print } from './os-process.ts'
-import { freePort, isFree } from './ports.ts'
+import { answersOk } from './processes/answers-ok.ts'
+import { openBackoff } from './processes/backoff.ts'
+import { lastLines, trimLog, withLog } from './processes/log-file.ts'
+import { roleArguments } from './processes/node-settings.ts'
+import { isGone, signal, waitFor, type Print } from './processes/os-process.ts'
+import { freePort, isFree } from './processes/ports.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const READY_MS = 60_000

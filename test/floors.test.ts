@@ -122,7 +122,6 @@ const LARGER: Readonly<Record<string, number>> = {
   'api/accounts': 22,
   'connector-agent': 27,
   'dataplane/gateway': 13,
-  standalone: 32,
 }
 
 /** Programs, without the rules that they share. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { COMPILE_CACHE } from '../standalone/node-settings.ts'
+import { COMPILE_CACHE } from '../standalone/processes/node-settings.ts'
 import { NATS_CACHE } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

@@ -12,9 +12,9 @@ import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 
 import { BAD_VALUES } from '../core/settings/bad-values.fixture.ts'
-import { findNatsBinary } from '../standalone/nats-binary.ts'
-import { isGone, waitFor } from '../standalone/os-process.ts'
-import { freePort } from '../standalone/ports.ts'
+import { isGone, waitFor } from '../standalone/processes/os-process.ts'
+import { freePort } from '../standalone/processes/ports.ts'
+import { findNatsBinary } from '../standalone/servers/nats-binary.ts'
 import { SURROUNDINGS } from './program.ts'
 import { NATS_CACHE } from './servers.ts'
 

@@ -1,8 +1,8 @@
 import pg from 'pg'
 
 import { decodeId, encodeId } from '../../core/ids.ts'
-import { answersOk } from '../../standalone/answers-ok.ts'
-import { waitFor } from '../../standalone/os-process.ts'
+import { answersOk } from '../../standalone/processes/answers-ok.ts'
+import { waitFor } from '../../standalone/processes/os-process.ts'
 import { startInstallation, type Installation } from '../installation.ts'
 import { percentile } from '../measure.ts'
 import { cpuUsOf, pidOf, readUsage } from '../processes.ts'

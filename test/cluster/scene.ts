@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 import { inject } from 'vitest'
 
-import { freePorts } from '../../standalone/ports.ts'
+import { freePorts } from '../../standalone/processes/ports.ts'
 import { callApi, type Answer as ApiAnswer } from '../call-api.ts'
 import { runAdmin, SURROUNDINGS } from '../program.ts'
 import { scratch } from '../servers.ts'

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
-import { isGone } from '../../standalone/os-process.ts'
+import { isGone } from '../../standalone/processes/os-process.ts'
 import { listen } from '../event-stream.ts'
 import { scratch, startTestNats } from '../servers.ts'
 import { isAccepted } from './account.ts'

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 import { z } from 'zod'
 
-import { withLog } from '../../standalone/log-file.ts'
+import { withLog } from '../../standalone/processes/log-file.ts'
 import { SURROUNDINGS } from '../program.ts'
 import { scratch } from '../servers.ts'
 import type { Relay } from './relay.ts'

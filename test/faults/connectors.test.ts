@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { decodeId } from '../../core/ids.ts'
-import { signal } from '../../standalone/os-process.ts'
+import { signal } from '../../standalone/processes/os-process.ts'
 import { openConnector, type Connector } from './connector.ts'
 import { startLoad } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
-import { waitFor } from '../../standalone/os-process.ts'
+import { waitFor } from '../../standalone/processes/os-process.ts'
 import { SURROUNDINGS } from '../program.ts'
 import { startRelay } from './relay.ts'
 

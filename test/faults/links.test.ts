@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { freePorts } from '../../standalone/ports.ts'
+import { freePorts } from '../../standalone/processes/ports.ts'
 import { openConnector } from './connector.ts'
 import { startLoad } from './load.ts'
 import { noNetwork, openNetwork, type Network } from './network.ts'

@@ -6,9 +6,15 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
 
-import { lastLines, withLog } from '../../standalone/log-file.ts'
-import { commandOf, isAlive, isGone, signal, waitFor } from '../../standalone/os-process.ts'
-import { freePorts } from '../../standalone/ports.ts'
+import { lastLines, withLog } from '../../standalone/processes/log-file.ts'
+import {
+  commandOf,
+  isAlive,
+  isGone,
+  signal,
+  waitFor,
+} from '../../standalone/processes/os-process.ts'
+import { freePorts } from '../../standalone/processes/ports.ts'
 import { childrenOf } from '../children.ts'
 import { SURROUNDINGS } from '../program.ts'
 import { scratch } from '../servers.ts'

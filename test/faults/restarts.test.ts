@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { isGone } from '../../standalone/os-process.ts'
+import { isGone } from '../../standalone/processes/os-process.ts'
 import { startLoad, type Sent } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { openRoute, stored, type Route } from './route.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { isGone } from '../../standalone/os-process.ts'
+import { isGone } from '../../standalone/processes/os-process.ts'
 import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
 import { isAccepted } from './account.ts'
 import { startLoad, type Load, type Sent } from './load.ts'

@@ -10,9 +10,9 @@ import { expect, test } from 'vitest'
 import { ensureDeliveryStream } from '../../core/jetstream/delivery-stream.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { openNats } from '../../core/nats.ts'
-import { keepServer } from '../../standalone/keep-server.ts'
-import { works } from '../../standalone/nats-health.ts'
-import { isAlive, waitFor } from '../../standalone/os-process.ts'
+import { isAlive, waitFor } from '../../standalone/processes/os-process.ts'
+import { keepServer } from '../../standalone/servers/keep-server.ts'
+import { works } from '../../standalone/servers/nats-health.ts'
 import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {

@@ -1,4 +1,4 @@
-import { isAlive, signal } from '../../standalone/os-process.ts'
+import { isAlive, signal } from '../../standalone/processes/os-process.ts'
 import { childrenOf } from '../children.ts'
 import type { Fault } from './fault-plan.ts'
 import { isRole, type Part, type Relay } from './relay.ts'

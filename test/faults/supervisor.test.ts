@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
-import { isGone } from '../../standalone/os-process.ts'
+import { isGone } from '../../standalone/processes/os-process.ts'
 import { startLoad } from './load.ts'
 import { startRelay } from './relay.ts'
 import { openRoute } from './route.ts'

@@ -1,4 +1,4 @@
-import { waitFor } from '../../standalone/os-process.ts'
+import { waitFor } from '../../standalone/processes/os-process.ts'
 
 /** Polls until `isTrue` answers true; a failure to ask is a "not yet". Throws, naming `what`, after `timeoutMs`. */
 export async function until(

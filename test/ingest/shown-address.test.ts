@@ -4,7 +4,7 @@ import { once } from 'node:events'
 
 import { expect, onTestFinished, test } from 'vitest'
 
-import { freePorts } from '../../standalone/ports.ts'
+import { freePorts } from '../../standalone/processes/ports.ts'
 import { callApi } from '../call-api.ts'
 import { SURROUNDINGS } from '../program.ts'
 import { eventually } from '../relay.ts'

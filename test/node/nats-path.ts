@@ -1,4 +1,4 @@
-import { findNatsBinary } from '../../standalone/nats-binary.ts'
+import { findNatsBinary } from '../../standalone/servers/nats-binary.ts'
 import { NATS_CACHE } from '../servers.ts'
 
 /** Prints the path of a nats-server, for an image. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { openBackoff } from './backoff.ts'
-import { trimLog } from './log-file.ts'
-import type { Print } from './os-process.ts'
+import { openBackoff } from '../processes/backoff.ts'
+import { trimLog } from '../processes/log-file.ts'
+import type { Print } from '../processes/os-process.ts'
 import type { Server } from './server.ts'
 
 const LOG_TRIM_MS = 2_000

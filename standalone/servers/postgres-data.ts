@@ -13,9 +13,9 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { readJsonFile, writeJsonFile } from './json-file.ts'
-import { run, type Print } from './os-process.ts'
-import { freePort, isFree } from './ports.ts'
+import { readJsonFile, writeJsonFile } from '../processes/json-file.ts'
+import { run, type Print } from '../processes/os-process.ts'
+import { freePort, isFree } from '../processes/ports.ts'
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts'
 import {
   ensureShared,

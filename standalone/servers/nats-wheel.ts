@@ -2,9 +2,9 @@ import { existsSync, globSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 
-import type { Environment } from '../core/settings/setting-files.ts'
+import type { Environment } from '../../core/settings/setting-files.ts'
+import { ask, run } from '../processes/os-process.ts'
 import { unpackDebian } from './debian.ts'
-import { ask, run } from './os-process.ts'
 
 export const NATS_VERSION = '2.15.1'
 

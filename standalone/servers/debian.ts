@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-import { run } from './os-process.ts'
+import { run } from '../processes/os-process.ts'
 
 const SCRIPT = fileURLToPath(new URL('unpack-debian.sh', import.meta.url))
 

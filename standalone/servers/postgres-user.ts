@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 
-import { ask, run, type Print } from './os-process.ts'
+import { ask, run, type Print } from '../processes/os-process.ts'
 
 /** Where things go that the `postgres` user must reach and cannot under the data directory or the checkout. */
 const SHARED_DIRECTORY = '/var/lib/postern'

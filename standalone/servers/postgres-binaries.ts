@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-import { ask, run, type Print } from './os-process.ts'
+import { ask, run, type Print } from '../processes/os-process.ts'
 import { ensureShared, mayUse, type PostgresUser } from './postgres-user.ts'
 
 export interface PostgresBinaries {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { readJsonFile, writeJsonFile } from './json-file.ts'
-import { lastLines } from './log-file.ts'
+import { readJsonFile, writeJsonFile } from '../processes/json-file.ts'
+import { lastLines } from '../processes/log-file.ts'
+import { commandOf, isAlive, waitFor } from '../processes/os-process.ts'
+import { freePort, isFree } from '../processes/ports.ts'
 import { findNatsBinary, type NatsBinary, type NatsBinaryOptions } from './nats-binary.ts'
-import { commandOf, isAlive, waitFor } from './os-process.ts'
-import { freePort, isFree } from './ports.ts'
 import { death, end, spawnServer, type Server } from './server.ts'
 
 /** JetStream reads its whole store before the port opens. */

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { withLog } from './log-file.ts'
-import { isAlive, isGone, signal } from './os-process.ts'
+import { withLog } from '../processes/log-file.ts'
+import { isAlive, isGone, signal } from '../processes/os-process.ts'
 
 /** A running PostgreSQL or NATS, started by us or found running in our data directory. */
 export interface Server extends AsyncDisposable {

@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-import type { Environment } from '../core/settings/setting-files.ts'
+import type { Environment } from '../../core/settings/setting-files.ts'
+import { ask, run, type Print } from '../processes/os-process.ts'
 import { unpackDebian } from './debian.ts'
 import { installWheel, NATS_VERSION } from './nats-wheel.ts'
-import { ask, run, type Print } from './os-process.ts'
 
 export interface NatsBinary {
   file: string

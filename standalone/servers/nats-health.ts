@@ -1,6 +1,6 @@
-import { storesDeliveries } from '../core/jetstream/store-probe.ts'
-import { openLog } from '../core/log.ts'
-import { openNats, type NatsConnection } from '../core/nats.ts'
+import { storesDeliveries } from '../../core/jetstream/store-probe.ts'
+import { openLog } from '../../core/log.ts'
+import { openNats, type NatsConnection } from '../../core/nats.ts'
 import type { Server } from './server.ts'
 
 const SILENT = openLog('silent', 'standalone')

@@ -3,8 +3,8 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { lastLines } from './log-file.ts'
-import { commandOf, isAlive, waitFor } from './os-process.ts'
+import { lastLines } from '../processes/log-file.ts'
+import { commandOf, isAlive, waitFor } from '../processes/os-process.ts'
 import {
   cleanRun,
   ensureCluster,
