@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { linkUrl, makeSetupLink } from '../api/accounts/links.ts'
+import { linkUrl, makeSetupLink } from '../api/accounts/people/links.ts'
 import type { Clock } from '../core/clock.ts'
 import { hasOwner } from '../core/db/accounts/memberships.ts'
 import { openDb, openPool, type Db } from '../core/db/connection/db.ts'

@@ -1,4 +1,4 @@
-import { makeSetupLink } from '../api/accounts/links.ts'
+import { makeSetupLink } from '../api/accounts/people/links.ts'
 import { hashPassword } from '../core/accounts/password.ts'
 import type { Role } from '../core/accounts/role.ts'
 import { insertMembership } from '../core/db/accounts/memberships.ts'

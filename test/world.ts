@@ -12,7 +12,7 @@ import {
   createKey,
   createOrganisation,
   type Tenancy,
-} from '../api/accounts/organisations.ts'
+} from '../api/accounts/organisations/organisations.ts'
 import { buildApp } from '../api/app.ts'
 import { CallerLimits } from '../api/auth/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'

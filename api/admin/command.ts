@@ -1,6 +1,6 @@
 import type { Settings } from '../../core/config.ts'
 import { listOrganisations } from '../../core/db/configuration/organisations.ts'
-import type { Tenancy } from '../accounts/organisations.ts'
+import type { Tenancy } from '../accounts/organisations/organisations.ts'
 import { idArgument, UsageError, type OptionName, type Words } from './arguments.ts'
 
 /** A verb gets the database, the clock, its name in the audit, and the settings. */

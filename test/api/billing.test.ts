@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { overridePlan } from '../../api/accounts/organisations.ts'
+import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
 import { closeWindows } from '../../core/billing/close-windows.ts'
 import { listLedger, type LedgerEntry } from '../../core/db/billing/ledger.ts'
 import { foldUsage } from '../../core/db/billing/usage.ts'

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { endKey, rescopeKey } from '../../api/accounts/organisations.ts'
+import { endKey, rescopeKey } from '../../api/accounts/organisations/organisations.ts'
 import { buildApp } from '../../api/app.ts'
 import { LiveStreams, type StreamLimits } from '../../api/events/live/live-streams.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { endInvitation, invite } from '../../api/accounts/invitations.ts'
-import { changePlan } from '../../api/accounts/organisations.ts'
+import { endInvitation, invite } from '../../api/accounts/organisations/invitations.ts'
+import { changePlan } from '../../api/accounts/organisations/organisations.ts'
 import { listInvitations, openInvitations } from '../../core/db/configuration/invitations.ts'
 import { Refusal } from '../../core/errors.ts'
 import { runAdmin } from '../program.ts'

@@ -2,7 +2,7 @@ import { AckPolicy, jetstreamManager } from '@nats-io/jetstream'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
-import { changePlan } from '../../api/accounts/organisations.ts'
+import { changePlan } from '../../api/accounts/organisations/organisations.ts'
 import { partitionOf } from '../../core/delivery/partition-of.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
 
-import { createOrganisation } from '../../api/accounts/organisations.ts'
+import { createOrganisation } from '../../api/accounts/organisations/organisations.ts'
 import { newSource } from '../../api/sources/change.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { insertSource } from '../../core/db/configuration/sources.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { overridePlan } from '../../api/accounts/organisations.ts'
+import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
 import { spoolSettings } from '../../dataplane/ingest/spool/spool.ts'
 import { openDatabaseLink, type DatabaseLink } from '../database-link.ts'
 import { listen } from '../event-stream.ts'

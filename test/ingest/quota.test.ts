@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { overridePlan } from '../../api/accounts/organisations.ts'
+import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
 import { listLedger } from '../../core/db/billing/ledger.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'

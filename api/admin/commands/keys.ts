@@ -1,6 +1,6 @@
 import { listApiKeys } from '../../../core/db/configuration/api-keys.ts'
-import { viewKey } from '../../accounts/key-shape.ts'
-import { createKey, endKey, rescopeKey } from '../../accounts/organisations.ts'
+import { viewKey } from '../../accounts/keys/key-shape.ts'
+import { createKey, endKey, rescopeKey } from '../../accounts/organisations/organisations.ts'
 import { Moment, Name } from '../../http/fields.ts'
 import {
   idArgument,

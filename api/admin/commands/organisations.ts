@@ -7,7 +7,11 @@ import {
 } from '../../../core/db/configuration/organisations.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { EntitlementOverrides, PLAN_NAMES } from '../../../core/plans/plans.ts'
-import { changePlan, createOrganisation, overridePlan } from '../../accounts/organisations.ts'
+import {
+  changePlan,
+  createOrganisation,
+  overridePlan,
+} from '../../accounts/organisations/organisations.ts'
 import { Name } from '../../http/fields.ts'
 import { idArgument, overrideArguments, textArgument, UsageError } from '../arguments.ts'
 import type { Command } from '../command.ts'

@@ -1,9 +1,14 @@
 import { timestamp } from '../../../core/clock.ts'
 import { findPersonByEmail } from '../../../core/db/accounts/people.ts'
 import { listInvitations } from '../../../core/db/configuration/invitations.ts'
-import { viewInvitation } from '../../accounts/invitation-shape.ts'
-import { Email, endInvitation, invite as inviteUser, Role } from '../../accounts/invitations.ts'
-import { linkUrl, makeResetLink, makeSetupLink } from '../../accounts/links.ts'
+import { viewInvitation } from '../../accounts/organisations/invitation-shape.ts'
+import {
+  Email,
+  endInvitation,
+  invite as inviteUser,
+  Role,
+} from '../../accounts/organisations/invitations.ts'
+import { linkUrl, makeResetLink, makeSetupLink } from '../../accounts/people/links.ts'
 import { dashboardUrlOf, idArgument, textArgument } from '../arguments.ts'
 import { organisationArgument, type Command } from '../command.ts'
 

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
-import { isAtLeast } from '../../core/accounts/role.ts'
-import { timestamp } from '../../core/clock.ts'
-import { listMembers, type Member } from '../../core/db/accounts/memberships.ts'
-import { listInvitations } from '../../core/db/configuration/invitations.ts'
-import { refuse } from '../../core/errors.ts'
-import { encodeId } from '../../core/ids.ts'
-import { accountRoute } from './account-route.ts'
+import { isAtLeast } from '../../../core/accounts/role.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { listMembers, type Member } from '../../../core/db/accounts/memberships.ts'
+import { listInvitations } from '../../../core/db/configuration/invitations.ts'
+import { refuse } from '../../../core/errors.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { accountRoute } from '../account-route.ts'
+import { linkUrl } from '../people/links.ts'
 import { viewInvitation } from './invitation-shape.ts'
 import { Email, endInvitation, invite, mailInvitation, Role } from './invitations.ts'
-import { linkUrl } from './links.ts'
 import { changeRole, removeMember } from './members.ts'
 
 const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as const

@@ -1,11 +1,11 @@
-import { insertMembership } from '../../core/db/accounts/memberships.ts'
-import type { Person } from '../../core/db/accounts/people.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { encodeId } from '../../core/ids.ts'
-import type { Deps } from '../deps.ts'
-import { auditMember } from './members.ts'
-import { addOrganisation } from './organisations.ts'
-import { addPerson } from './people.ts'
+import { insertMembership } from '../../../core/db/accounts/memberships.ts'
+import type { Person } from '../../../core/db/accounts/people.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { encodeId } from '../../../core/ids.ts'
+import type { Deps } from '../../deps.ts'
+import { auditMember } from '../organisations/members.ts'
+import { addOrganisation } from '../organisations/organisations.ts'
+import { addPerson } from '../people/people.ts'
 
 /** An account with an organisation of its own. To be called in the transaction that begins the person's session. */
 export async function signUp(

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-import { hashPassword } from '../../core/accounts/password.ts'
-import { listMemberships } from '../../core/db/accounts/memberships.ts'
-import { EMAIL_TAKEN, insertPerson, type Person } from '../../core/db/accounts/people.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { violates } from '../../core/db/connection/failures.ts'
-import { refuse } from '../../core/errors.ts'
-import { encodeId, newId } from '../../core/ids.ts'
-import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../core/limits.ts'
+import { hashPassword } from '../../../core/accounts/password.ts'
+import { listMemberships } from '../../../core/db/accounts/memberships.ts'
+import { EMAIL_TAKEN, insertPerson, type Person } from '../../../core/db/accounts/people.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { violates } from '../../../core/db/connection/failures.ts'
+import { refuse } from '../../../core/errors.ts'
+import { encodeId, newId } from '../../../core/ids.ts'
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../../core/limits.ts'
 
 /** A password as it is chosen. */
 export const NewPassword = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX)

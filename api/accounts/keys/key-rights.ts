@@ -1,8 +1,8 @@
-import { permissionsOf, type Role } from '../../core/accounts/role.ts'
-import { refuse } from '../../core/errors.ts'
-import { covers, type Need, type Permissions } from '../../core/keys/permissions.ts'
-import { isPublic } from '../http/route.ts'
-import { ROUTES } from '../routes.ts'
+import { permissionsOf, type Role } from '../../../core/accounts/role.ts'
+import { refuse } from '../../../core/errors.ts'
+import { covers, type Need, type Permissions } from '../../../core/keys/permissions.ts'
+import { isPublic } from '../../http/route.ts'
+import { ROUTES } from '../../routes.ts'
 
 /** Everything that a route, or a kind of action within one, can need. */
 const NEEDS: readonly Need[] = ROUTES.flatMap((route) => {

@@ -1,35 +1,35 @@
-import { administerPlan } from '../../core/billing/change-plan.ts'
-import { timestamp, type Clock } from '../../core/clock.ts'
-import type { Ledger } from '../../core/db/billing/ledger.ts'
+import { administerPlan } from '../../../core/billing/change-plan.ts'
+import { timestamp, type Clock } from '../../../core/clock.ts'
+import type { Ledger } from '../../../core/db/billing/ledger.ts'
 import {
   findApiKey,
   insertApiKey,
   revokeApiKey,
   setPermissions,
   type ApiKey,
-} from '../../core/db/configuration/api-keys.ts'
+} from '../../../core/db/configuration/api-keys.ts'
 import {
   findOrganisation,
   insertOrganisation,
   lockOrganisation,
   type Organisation,
-} from '../../core/db/configuration/organisations.ts'
-import { findProject, insertProject } from '../../core/db/configuration/projects.ts'
-import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { writeAudit } from '../../core/db/requests/audit.ts'
-import { refuse, refuseField } from '../../core/errors.ts'
-import { encodeId, newId } from '../../core/ids.ts'
-import { makeApiKey } from '../../core/keys/api-key.ts'
-import { grantsAnything, type Permissions } from '../../core/keys/permissions.ts'
+} from '../../../core/db/configuration/organisations.ts'
+import { findProject, insertProject } from '../../../core/db/configuration/projects.ts'
+import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { refuse, refuseField } from '../../../core/errors.ts'
+import { encodeId, newId } from '../../../core/ids.ts'
+import { makeApiKey } from '../../../core/keys/api-key.ts'
+import { grantsAnything, type Permissions } from '../../../core/keys/permissions.ts'
 import {
   entitlementsOf,
   retentionClassOf,
   type EntitlementOverrides,
   type PlanName,
   type Plans,
-} from '../../core/plans/plans.ts'
-import { refuseMissing } from '../http/failure.ts'
+} from '../../../core/plans/plans.ts'
+import { refuseMissing } from '../../http/failure.ts'
 
 /** Actions of a person at a dashboard or a command line; no API key can do them. (spec: Authentication 6) */
 export interface Tenancy {

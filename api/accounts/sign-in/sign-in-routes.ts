@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
-import { hashPassword } from '../../core/accounts/password.ts'
-import { setPassword } from '../../core/db/accounts/people.ts'
-import { deleteSessions, noteAuthenticated } from '../../core/db/accounts/sessions.ts'
-import { isOverTls, noCookie } from '../sessions/cookie.ts'
-import { beginSession, endSession } from '../sessions/session.ts'
-import { accountRoute } from './account-route.ts'
-import { Email } from './invitations.ts'
-import { GivenPassword, NewPassword, viewSession } from './people.ts'
-import { proveOwn, provePassword } from './prove-password.ts'
+import { hashPassword } from '../../../core/accounts/password.ts'
+import { setPassword } from '../../../core/db/accounts/people.ts'
+import { deleteSessions, noteAuthenticated } from '../../../core/db/accounts/sessions.ts'
+import { isOverTls, noCookie } from '../../sessions/cookie.ts'
+import { beginSession, endSession } from '../../sessions/session.ts'
+import { accountRoute } from '../account-route.ts'
+import { Email } from '../organisations/invitations.ts'
+import { GivenPassword, NewPassword, viewSession } from '../people/people.ts'
+import { proveOwn, provePassword } from '../people/prove-password.ts'
 
 const nothing = { params: {}, query: z.strictObject({}) } as const
 

@@ -1,16 +1,16 @@
-import { isAtLeast, type Role } from '../../core/accounts/role.ts'
+import { isAtLeast, type Role } from '../../../core/accounts/role.ts'
 import {
   countOwners,
   deleteMembership,
   findMember,
   setRole,
   type Member,
-} from '../../core/db/accounts/memberships.ts'
-import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { writeAudit } from '../../core/db/requests/audit.ts'
-import { refuse } from '../../core/errors.ts'
-import { refuseMissing } from '../http/failure.ts'
+} from '../../../core/db/accounts/memberships.ts'
+import { lockOrganisation } from '../../../core/db/configuration/organisations.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { refuse } from '../../../core/errors.ts'
+import { refuseMissing } from '../../http/failure.ts'
 import type { Tenancy } from './organisations.ts'
 
 /** A member of an organisation, and who changes them. */

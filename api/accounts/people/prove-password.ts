@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-import { isPassword } from '../../core/accounts/password.ts'
-import { findPerson, findPersonByEmail } from '../../core/db/accounts/people.ts'
-import { forgetAllowance, takeAllowance } from '../../core/db/connectors/public-limits.ts'
-import { refuse, refuseField } from '../../core/errors.ts'
-import { SIGN_IN_SECONDS_PER_ACCOUNT, SIGN_INS_PER_ACCOUNT } from '../../core/limits.ts'
-import type { Deps } from '../deps.ts'
+import { isPassword } from '../../../core/accounts/password.ts'
+import { findPerson, findPersonByEmail } from '../../../core/db/accounts/people.ts'
+import { forgetAllowance, takeAllowance } from '../../../core/db/connectors/public-limits.ts'
+import { refuse, refuseField } from '../../../core/errors.ts'
+import { SIGN_IN_SECONDS_PER_ACCOUNT, SIGN_INS_PER_ACCOUNT } from '../../../core/limits.ts'
+import type { Deps } from '../../deps.ts'
 
 /** The person whose address and password these are. Takes as long when there is no such person. */
 export async function provePassword(

@@ -1,7 +1,7 @@
-import { timestamp } from '../../core/clock.ts'
-import type { ApiKey } from '../../core/db/configuration/api-keys.ts'
-import { encodeId } from '../../core/ids.ts'
-import { moment } from '../http/fields.ts'
+import { timestamp } from '../../../core/clock.ts'
+import type { ApiKey } from '../../../core/db/configuration/api-keys.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { moment } from '../../http/fields.ts'
 
 /** A key without its text, of which nothing but the hash is kept. */
 export function viewKey(key: ApiKey): Record<string, unknown> {

@@ -1,26 +1,26 @@
 import { z } from 'zod'
 
-import { ROLES } from '../../core/accounts/role.ts'
-import { countMembers, findMemberByEmail } from '../../core/db/accounts/memberships.ts'
+import { ROLES } from '../../../core/accounts/role.ts'
+import { countMembers, findMemberByEmail } from '../../../core/db/accounts/memberships.ts'
 import {
   findInvitation,
   insertInvitation,
   openInvitations,
   revokeInvitation,
   type Invitation,
-} from '../../core/db/configuration/invitations.ts'
-import { findOrganisation, lockOrganisation } from '../../core/db/configuration/organisations.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { writeAudit } from '../../core/db/requests/audit.ts'
-import { refuse } from '../../core/errors.ts'
-import { newId } from '../../core/ids.ts'
-import { hashSecret } from '../../core/keys/secret-text.ts'
-import { INVITATION_DAYS } from '../../core/limits.ts'
-import { entitlementsOf } from '../../core/plans/plans.ts'
-import type { Deps } from '../deps.ts'
-import { refuseMissing } from '../http/failure.ts'
-import { invitationLetter } from '../mail/letters.ts'
-import { linkUrl, newToken } from './links.ts'
+} from '../../../core/db/configuration/invitations.ts'
+import { findOrganisation, lockOrganisation } from '../../../core/db/configuration/organisations.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { refuse } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { INVITATION_DAYS } from '../../../core/limits.ts'
+import { entitlementsOf } from '../../../core/plans/plans.ts'
+import type { Deps } from '../../deps.ts'
+import { refuseMissing } from '../../http/failure.ts'
+import { invitationLetter } from '../../mail/letters.ts'
+import { linkUrl, newToken } from '../people/links.ts'
 import type { Tenancy } from './organisations.ts'
 
 const VALID_MS = INVITATION_DAYS * 86_400_000

@@ -1,15 +1,18 @@
-import { deleteLinks, takeLink } from '../../core/db/accounts/links.ts'
-import { hasOwner, insertMembership } from '../../core/db/accounts/memberships.ts'
-import type { Person } from '../../core/db/accounts/people.ts'
-import { listOrganisations, lockOrganisation } from '../../core/db/configuration/organisations.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { writeAudit } from '../../core/db/requests/audit.ts'
-import { encodeId } from '../../core/ids.ts'
-import { hashSecret } from '../../core/keys/secret-text.ts'
-import type { PlanName } from '../../core/plans/plans.ts'
-import { refuseLink } from './links.ts'
-import { addOrganisation, type Tenancy } from './organisations.ts'
-import { addPerson } from './people.ts'
+import { deleteLinks, takeLink } from '../../../core/db/accounts/links.ts'
+import { hasOwner, insertMembership } from '../../../core/db/accounts/memberships.ts'
+import type { Person } from '../../../core/db/accounts/people.ts'
+import {
+  listOrganisations,
+  lockOrganisation,
+} from '../../../core/db/configuration/organisations.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { hashSecret } from '../../../core/keys/secret-text.ts'
+import type { PlanName } from '../../../core/plans/plans.ts'
+import { addOrganisation, type Tenancy } from '../organisations/organisations.ts'
+import { refuseLink } from '../people/links.ts'
+import { addPerson } from '../people/people.ts'
 
 /** The name of the organisation that is made for the first owner where there is none. */
 const FIRST_ORGANISATION = 'Main'

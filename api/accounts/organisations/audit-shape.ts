@@ -1,6 +1,6 @@
-import { timestamp } from '../../core/clock.ts'
-import type { AuditRow } from '../../core/db/requests/audit.ts'
-import { encodeId, type Prefix } from '../../core/ids.ts'
+import { timestamp } from '../../../core/clock.ts'
+import type { AuditRow } from '../../../core/db/requests/audit.ts'
+import { encodeId, type Prefix } from '../../../core/ids.ts'
 
 const PREFIX_OF: Readonly<Record<string, Prefix>> = {
   organisation: 'org',

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Clock } from '../../core/clock.ts'
-import { replaceLink } from '../../core/db/accounts/links.ts'
-import { hasOwner } from '../../core/db/accounts/memberships.ts'
-import { findPersonByEmail } from '../../core/db/accounts/people.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { refuse } from '../../core/errors.ts'
-import { hashSecret } from '../../core/keys/secret-text.ts'
-import { ACCOUNT_LINK_HOURS, RESET_MAIL_MINUTES } from '../../core/limits.ts'
-import { resetLetter } from '../mail/letters.ts'
-import type { Post } from '../mail/post.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { replaceLink } from '../../../core/db/accounts/links.ts'
+import { hasOwner } from '../../../core/db/accounts/memberships.ts'
+import { findPersonByEmail } from '../../../core/db/accounts/people.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { refuse } from '../../../core/errors.ts'
+import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { ACCOUNT_LINK_HOURS, RESET_MAIL_MINUTES } from '../../../core/limits.ts'
+import { resetLetter } from '../../mail/letters.ts'
+import type { Post } from '../../mail/post.ts'
 
 const TOKEN_BYTES = 32
 const LINK_MS = ACCOUNT_LINK_HOURS * 3_600_000

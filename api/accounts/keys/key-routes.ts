@@ -1,16 +1,16 @@
 import { z } from 'zod'
 
-import { isAtLeast } from '../../core/accounts/role.ts'
-import { timestamp } from '../../core/clock.ts'
-import { findApiKey, listApiKeys, type ApiKey } from '../../core/db/configuration/api-keys.ts'
-import { refuse, refuseField } from '../../core/errors.ts'
-import { grantsAnything, Permissions } from '../../core/keys/permissions.ts'
-import { refuseMissing } from '../http/failure.ts'
-import { IdInput, Moment, Name } from '../http/fields.ts'
-import { accountRoute, type InOrganisation } from './account-route.ts'
+import { isAtLeast } from '../../../core/accounts/role.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { findApiKey, listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
+import { refuse, refuseField } from '../../../core/errors.ts'
+import { grantsAnything, Permissions } from '../../../core/keys/permissions.ts'
+import { refuseMissing } from '../../http/failure.ts'
+import { IdInput, Moment, Name } from '../../http/fields.ts'
+import { accountRoute, type InOrganisation } from '../account-route.ts'
+import { createKey, endKey, rescopeKey } from '../organisations/organisations.ts'
 import { refuseAbove } from './key-rights.ts'
 import { viewKey } from './key-shape.ts'
-import { createKey, endKey, rescopeKey } from './organisations.ts'
 
 const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as const
 const ofKey = { params: { org: 'org', key: 'key' }, query: z.strictObject({}) } as const

@@ -1,22 +1,22 @@
-import { insertMembership } from '../../core/db/accounts/memberships.ts'
-import { countMembers, findMember } from '../../core/db/accounts/memberships.ts'
-import { findPersonByEmail, type Person } from '../../core/db/accounts/people.ts'
+import { insertMembership } from '../../../core/db/accounts/memberships.ts'
+import { countMembers, findMember } from '../../../core/db/accounts/memberships.ts'
+import { findPersonByEmail, type Person } from '../../../core/db/accounts/people.ts'
 import {
   findOpenInvitation,
   noteAccepted,
   type Invitation,
-} from '../../core/db/configuration/invitations.ts'
-import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
-import type { Db } from '../../core/db/connection/db.ts'
-import { refuse, refuseField } from '../../core/errors.ts'
-import { encodeId } from '../../core/ids.ts'
-import { hashSecret } from '../../core/keys/secret-text.ts'
-import { entitlementsOf } from '../../core/plans/plans.ts'
-import type { Deps } from '../deps.ts'
-import { refuseLink } from './links.ts'
-import { auditMember } from './members.ts'
-import { addPerson, newPerson, NewPassword } from './people.ts'
-import { provePassword } from './prove-password.ts'
+} from '../../../core/db/configuration/invitations.ts'
+import { lockOrganisation } from '../../../core/db/configuration/organisations.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { refuse, refuseField } from '../../../core/errors.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { entitlementsOf } from '../../../core/plans/plans.ts'
+import type { Deps } from '../../deps.ts'
+import { auditMember } from '../organisations/members.ts'
+import { refuseLink } from '../people/links.ts'
+import { addPerson, newPerson, NewPassword } from '../people/people.ts'
+import { provePassword } from '../people/prove-password.ts'
 
 /** Whoever accepts, by their own account or by that of their session. */
 export interface Acceptance {

@@ -1,7 +1,7 @@
-import { timestamp } from '../../core/clock.ts'
-import type { Invitation } from '../../core/db/configuration/invitations.ts'
-import { encodeId } from '../../core/ids.ts'
-import { moment } from '../http/fields.ts'
+import { timestamp } from '../../../core/clock.ts'
+import type { Invitation } from '../../../core/db/configuration/invitations.ts'
+import { encodeId } from '../../../core/ids.ts'
+import { moment } from '../../http/fields.ts'
 
 export function viewInvitation(invitation: Invitation): Record<string, unknown> {
   return {
