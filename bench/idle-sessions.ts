@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { pino } from 'pino'
 
-import { dial } from '../connector-agent/dial.ts'
+import { dial } from '../connector-agent/tunnel/dial.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
 import { insertReplica } from '../core/db/connectors/replicas.ts'
 import { decodeId, newId } from '../core/ids.ts'

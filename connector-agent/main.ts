@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import { openOps } from '../core/ops.ts'
-import { logRequest, openAgentLog } from './agent-log.ts'
 import { openAgent } from './agent.ts'
-import { IdentityFile } from './identity.ts'
-import type { Performed } from './perform.ts'
-import { type AgentSettings, readAgentSettings, wantsHelp } from './settings.ts'
-import { lockState } from './state-lock.ts'
-import { USAGE } from './usage.ts'
-import { readVersion } from './version.ts'
+import { IdentityFile } from './relay/identity.ts'
+import { lockState } from './relay/state-lock.ts'
+import type { Performed } from './requests/perform.ts'
+import { type AgentSettings, readAgentSettings, wantsHelp } from './settings/settings.ts'
+import { USAGE } from './settings/usage.ts'
+import { readVersion } from './settings/version.ts'
+import { logRequest, openAgentLog } from './telling/agent-log.ts'
 
 /** Longer than any attempt may take. */
 const DRAIN_MS_MAX = 65_000

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { AGENT_FLAGS, AGENT_SETTING_NAMES } from '../connector-agent/settings.ts'
+import { AGENT_FLAGS, AGENT_SETTING_NAMES } from '../connector-agent/settings/settings.ts'
 import { SETTING_NAMES } from '../core/config.ts'
 import { STATUS } from '../core/errors.ts'
 import * as limits from '../core/limits.ts'

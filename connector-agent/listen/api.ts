@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-import { whyUnreachable } from '../explain.ts'
-import type { Reach } from '../proxy.ts'
-import { callRelay } from '../relay-call.ts'
+import type { Reach } from '../relay/proxy.ts'
+import { callRelay } from '../relay/relay-call.ts'
+import { whyUnreachable } from '../telling/explain.ts'
 
 /** A refusal of the relay, in its words. */
 export class Refused extends Error {

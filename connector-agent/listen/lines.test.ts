@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import type { Performed } from '../perform.ts'
-import type { Answer } from '../streams.ts'
+import type { Performed } from '../requests/perform.ts'
+import type { Answer } from '../tunnel/streams.ts'
 import { detailsOf, lineOf } from './lines.ts'
 
 const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }

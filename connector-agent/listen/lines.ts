@@ -1,7 +1,7 @@
 import { compileSelector, readSelector } from '../../core/match/selector.ts'
 import { joinHeaders } from '../../core/request/headers.ts'
 import { Parsed } from '../../core/request/parsed.ts'
-import type { Performed } from '../perform.ts'
+import type { Performed } from '../requests/perform.ts'
 
 const BODY_SHOWN_MAX = 10_000
 const TYPE_WIDTH = 24

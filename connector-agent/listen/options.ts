@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 
-import { nearestFlag } from '../flag-names.ts'
+import { nearestFlag } from '../settings/flag-names.ts'
 
 /** The choices of somebody who runs `listen`. */
 export interface ListenOptions {

@@ -1,4 +1,4 @@
-import type { Performed } from '../perform.ts'
+import type { Performed } from '../requests/perform.ts'
 import { type Api, Refused } from './api.ts'
 import { detailsOf, lineOf } from './lines.ts'
 import type { ListenOptions } from './options.ts'

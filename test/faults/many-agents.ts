@@ -6,8 +6,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 
 import { openAgent } from '../../connector-agent/agent.ts'
-import { IdentityFile } from '../../connector-agent/identity.ts'
-import { readAgentSettings } from '../../connector-agent/settings.ts'
+import { IdentityFile } from '../../connector-agent/relay/identity.ts'
+import { readAgentSettings } from '../../connector-agent/settings/settings.ts'
 
 /*
  * Many agents in one process, which a test kills: `node test/faults/many-agents.ts RELAY_URL DIRECTORY`. Each folder of the

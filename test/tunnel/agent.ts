@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { dial, type Dialled } from '../../connector-agent/dial.ts'
-import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
+import { dial, type Dialled } from '../../connector-agent/tunnel/dial.ts'
+import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
 import { openLink, type Link, type LinkEnd } from '../../core/tunnel/link.ts'
 import { TUNNEL_PATH, type Settings } from '../../core/tunnel/protocol.ts'
 

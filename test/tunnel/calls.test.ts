@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
 
-import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
+import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
 import { openNats, type NatsConnection } from '../../core/nats.ts'
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
 import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'

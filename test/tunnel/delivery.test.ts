@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
-import type { Perform } from '../../connector-agent/streams.ts'
+import type { Perform } from '../../connector-agent/tunnel/streams.ts'
 import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../relay.ts'
 import { answers, startAgent, type TestAgent } from './agent.ts'
 import { openGateway, type GatewayProcess } from './gateway.ts'

@@ -4,7 +4,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 
-import { AgentStreams, type Perform } from '../../connector-agent/streams.ts'
+import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
 import { PIECE_BYTES } from '../../core/tunnel/call.ts'
 import { decodeFrame, encodeFrame, type Frame } from '../../core/tunnel/frames.ts'
 import {

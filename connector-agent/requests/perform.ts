@@ -1,15 +1,15 @@
-import type { AttemptRequest, AttemptResponse, Transport } from '../core/delivery/transport.ts'
+import type { AttemptRequest, AttemptResponse, Transport } from '../../core/delivery/transport.ts'
 import {
   Failure,
   FRAME_BYTES_MAX,
   type RequestHead,
   type ResponseHead,
   STREAM_WINDOW_BYTES,
-} from '../core/tunnel/protocol.ts'
-import type { AllowList } from './allow-list.ts'
-import { whyUnanswered } from './explain.ts'
+} from '../../core/tunnel/protocol.ts'
+import type { AllowList } from '../settings/allow-list.ts'
+import { whyUnanswered } from '../telling/explain.ts'
+import type { Answer, Perform } from '../tunnel/streams.ts'
 import type { RecentAnswers } from './recent-answers.ts'
-import type { Answer, Perform } from './streams.ts'
 
 /** A request that was made, for those who watch: metrics, log, a person. */
 export interface Performed {

@@ -1,5 +1,5 @@
-import type { LinkEnd } from '../core/tunnel/link.ts'
-import { CLOSE } from '../core/tunnel/protocol.ts'
+import type { LinkEnd } from '../../core/tunnel/link.ts'
+import { CLOSE } from '../../core/tunnel/protocol.ts'
 import { backoffMs, waitMs } from './backoff.ts'
 import type { Dialled } from './dial.ts'
 import { Nudge } from './nudge.ts'

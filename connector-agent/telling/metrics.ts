@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-import type { Performed } from './perform.ts'
-import type { Answer } from './streams.ts'
+import type { Performed } from '../requests/perform.ts'
+import type { Answer } from '../tunnel/streams.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 

@@ -1,11 +1,11 @@
-import { type Frame, ProtocolError } from '../core/tunnel/frames.ts'
+import { type Frame, ProtocolError } from '../../core/tunnel/frames.ts'
 import {
   type Failure,
   type RequestHead,
   type ResponseHead,
   SESSION_WINDOW_BYTES,
   STREAM_WINDOW_BYTES,
-} from '../core/tunnel/protocol.ts'
+} from '../../core/tunnel/protocol.ts'
 
 /** The result of a request to the destination. */
 export type Answer =

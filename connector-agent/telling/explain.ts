@@ -1,4 +1,4 @@
-import type { Failure } from '../core/tunnel/protocol.ts'
+import type { Failure } from '../../core/tunnel/protocol.ts'
 
 /** An error of a connection to relay or gateway, in words that say what to do. */
 export function whyUnreachable(error: Error, url: URL): string {

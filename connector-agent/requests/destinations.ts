@@ -1,15 +1,15 @@
 import type { LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-import { directTransport } from '../core/delivery/direct/exchange.ts'
-import { Connections } from '../core/delivery/direct/http-connections.ts'
-import type { Transport } from '../core/delivery/transport.ts'
-import { guardedLookup } from '../core/egress/connect.ts'
-import type { Names } from '../core/egress/names.ts'
-import { SOCKETS_MAX } from '../core/limits.ts'
-import { type AllowList, compileAllowList } from './allow-list.ts'
-import { secureContextFor } from './certificates.ts'
-import type { AgentSettings } from './settings.ts'
+import { directTransport } from '../../core/delivery/direct/exchange.ts'
+import { Connections } from '../../core/delivery/direct/http-connections.ts'
+import type { Transport } from '../../core/delivery/transport.ts'
+import { guardedLookup } from '../../core/egress/connect.ts'
+import type { Names } from '../../core/egress/names.ts'
+import { SOCKETS_MAX } from '../../core/limits.ts'
+import { type AllowList, compileAllowList } from '../settings/allow-list.ts'
+import { secureContextFor } from '../settings/certificates.ts'
+import type { AgentSettings } from '../settings/settings.ts'
 
 type Options = Pick<
   AgentSettings,

@@ -3,7 +3,12 @@ import { domainToASCII } from 'node:url'
 
 import { z } from 'zod'
 
-import { addressClass, compileCidrs, type CompiledCidrs, isWithin } from '../core/egress/address.ts'
+import {
+  addressClass,
+  compileCidrs,
+  type CompiledCidrs,
+  isWithin,
+} from '../../core/egress/address.ts'
 
 /** A rule of addresses that an agent may dial. `hosts` may begin with `*.`; without `ports` 80 and 443, without `schemes` both. */
 export const AllowRule = z

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 
-import type { Logger } from '../core/log.ts'
-import type { Performed } from './perform.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Performed } from '../requests/perform.ts'
 
 /** JSON, one line an entry; for a person at a terminal the time and the sentence. Written at once: there are few. */
 export function openAgentLog(level: string, isForPerson: boolean): Logger {

@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 
 import { z } from 'zod'
 
-import { whyUnusable } from '../core/settings/setting-files.ts'
+import { whyUnusable } from '../../core/settings/setting-files.ts'
 
 /** The certificates of a whole system are some 300 KiB. */
 const FILE_BYTES_MAX = 1024 * 1024

@@ -3,7 +3,7 @@ import type { Agent } from 'node:http'
 import { WebSocket } from 'ws'
 import { z } from 'zod'
 
-import { FRAME_BYTES_MAX, SUBPROTOCOL } from '../core/tunnel/protocol.ts'
+import { FRAME_BYTES_MAX, SUBPROTOCOL } from '../../core/tunnel/protocol.ts'
 
 /** The result of dialling a gateway. */
 export type Dialled =

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { retryAfterMs } from '../core/delivery/retry-after.ts'
+import { retryAfterMs } from '../../core/delivery/retry-after.ts'
 import type { Reach } from './proxy.ts'
 import { callRelay, type RelayReply } from './relay-call.ts'
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../core/log.ts'
+import type { Logger } from '../../core/log.ts'
 
 const AGAIN_MS = 10 * 60_000
 

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 
 import type { WebSocket } from 'ws'
 
-import { type Link, type LinkEnd, openLink } from '../core/tunnel/link.ts'
-import { CLOSE, SESSION_STREAMS_MAX } from '../core/tunnel/protocol.ts'
-import { within } from '../core/within.ts'
+import { type Link, type LinkEnd, openLink } from '../../core/tunnel/link.ts'
+import { CLOSE, SESSION_STREAMS_MAX } from '../../core/tunnel/protocol.ts'
+import { within } from '../../core/within.ts'
 import { AgentStreams, type Perform } from './streams.ts'
 
 interface SessionDeps {

@@ -1,4 +1,4 @@
-import type { Answer } from './streams.ts'
+import type { Answer } from '../tunnel/streams.ts'
 
 /** Long enough for every way in which a request may be given to the agent twice. */
 const KEPT_MS = 5 * 60_000
