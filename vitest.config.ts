@@ -51,7 +51,7 @@ export default defineConfig({
             'test/openapi/**',
             'test/zone/**',
           ],
-          globalSetup: ['test/servers.ts'],
+          globalSetup: ['test/kit/servers.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -110,7 +110,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          globalSetup: ['test/servers.ts'],
+          globalSetup: ['test/kit/servers.ts'],
           fileParallelism: false,
           testTimeout: 180_000,
           hookTimeout: 120_000,

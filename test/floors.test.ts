@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { imports, programOf, ROOT, sources } from './source-files.ts'
+import { imports, programOf, ROOT, sources } from './kit/source-files.ts'
 
 /**
  * The rooms of a program, from the ground up. A room is a folder without its subfolders, or a file that is listed by

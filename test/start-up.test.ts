@@ -15,8 +15,8 @@ import { BAD_VALUES } from '../core/settings/bad-values.fixture.ts'
 import { isGone, waitFor } from '../standalone/processes/os-process.ts'
 import { freePort } from '../standalone/processes/ports.ts'
 import { findNatsBinary } from '../standalone/servers/nats-binary.ts'
-import { SURROUNDINGS } from './program.ts'
-import { NATS_CACHE } from './servers.ts'
+import { SURROUNDINGS } from './kit/program.ts'
+import { NATS_CACHE } from './kit/servers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ROLES = [

@@ -7,7 +7,7 @@ import { AGENT_FLAGS, AGENT_SETTING_NAMES } from '../connector-agent/settings/se
 import { SETTING_NAMES } from '../core/config.ts'
 import { STATUS } from '../core/errors.ts'
 import * as limits from '../core/limits.ts'
-import { files, imports, programOf, ROOT, sources, specifiersIn } from './source-files.ts'
+import { files, imports, programOf, ROOT, sources, specifiersIn } from './kit/source-files.ts'
 
 const ALL = [
   'core',

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { runAdmin, type Ran } from '../program.ts'
-import { scratch } from '../servers.ts'
-import { startWorld, type World } from '../world.ts'
+import { runAdmin, type Ran } from '../kit/program.ts'
+import { scratch } from '../kit/servers.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

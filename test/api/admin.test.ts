@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readCommand } from '../../api/admin/commands.ts'
 import { encodeId } from '../../core/ids.ts'
 import { unseal } from '../../core/secrets/sealed.ts'
-import { runAdmin, type Ran } from '../program.ts'
-import { seedRoute, seedEvent } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { runAdmin, type Ran } from '../kit/program.ts'
+import { seedRoute, seedEvent } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

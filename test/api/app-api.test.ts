@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { deleteMembership, setRole } from '../../core/db/accounts/memberships.ts'
-import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../browser-like.ts'
-import { uuid } from '../seed.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
+import { uuid } from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 const MINUTE_MS = 60_000
 

@@ -6,9 +6,9 @@ import { listLedger, type LedgerEntry } from '../../core/db/billing/ledger.ts'
 import { foldUsage } from '../../core/db/billing/usage.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { followPlans, keepBilling } from '../../dataplane/housekeeper/tasks/billing.ts'
-import type { Answer } from '../call-api.ts'
-import { seedRoute, seedEvent, uuid } from '../seed.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 

@@ -6,7 +6,7 @@ import { isPublic, type KeyedRoute } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId } from '../../core/ids.ts'
 import type { Permissions } from '../../core/keys/permissions.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

@@ -7,10 +7,17 @@ import {
 } from '../../core/jetstream/delivery-message.ts'
 import { deliverySubject } from '../../core/jetstream/stream-subjects.ts'
 import { LEASE_MS } from '../../core/limits.ts'
-import { hangs, says, type Endpoint, type Respond } from '../endpoint.ts'
-import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
-import { seedRoute, seedDelivery, seedEvent, uuid } from '../seed.ts'
-import { startWorld } from '../world.ts'
+import { hangs, says, type Endpoint, type Respond } from '../kit/endpoint.ts'
+import {
+  eventually,
+  SOON_MS,
+  startRelay,
+  type Relay,
+  type Resource,
+  type Route,
+} from '../kit/relay.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid } from '../kit/seed.ts'
+import { startWorld } from '../kit/world.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000

@@ -8,10 +8,10 @@ import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import { pruneReplicas } from '../../core/db/connectors/replicas.ts'
 import { makeSecret } from '../../core/keys/secret-text.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'
-import { eventually, type Resource } from '../relay.ts'
+import { eventually, type Resource } from '../kit/relay.ts'
+import { startWorld, type World } from '../kit/world.ts'
 import { endWithin, startAgent } from '../tunnel/agent.ts'
 import { openGateway, type GatewayProcess } from '../tunnel/gateway.ts'
-import { startWorld, type World } from '../world.ts'
 
 const GATEWAY_URL = 'ws://gateway.test'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { eventually, type Resource } from '../relay.ts'
+import { eventually, type Resource } from '../kit/relay.ts'
+import { startWorld, type World } from '../kit/world.ts'
 import { openGateway, type GatewayProcess } from '../tunnel/gateway.ts'
-import { startWorld, type World } from '../world.ts'
 
 let world: World
 let gateway: GatewayProcess

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
 import { readBuiltFiles } from '../../api/dashboard/built-files.ts'
-import { startWorld } from '../world.ts'
+import { startWorld } from '../kit/world.ts'
 
 const PAGE = '<!doctype html><title>Postern</title>'
 const SCRIPT = 'export const one = 1'

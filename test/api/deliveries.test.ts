@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { seedRoute, seedAttempt, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import {
+  seedRoute,
+  seedAttempt,
+  seedDelivery,
+  seedEvent,
+  uuid,
+  type SeededRoute,
+} from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 let shop: SeededRoute

@@ -7,9 +7,9 @@ import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-inde
 import { listDeliveries, type DeliveryPage } from '../../core/db/deliveries/read/delivery-lists.ts'
 import { listEvents, type EventFilter, type EventSummary } from '../../core/db/events/events.ts'
 import { cut } from '../../core/db/lists/indexed-lists.ts'
-import { NO_FILTER } from '../no-filter.ts'
-import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import { NO_FILTER } from '../kit/no-filter.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 
 import { expect, test } from 'vitest'
 
-import { startWorld } from '../world.ts'
+import { startWorld } from '../kit/world.ts'
 
 test('every failure leaves in the one envelope with a request id', async () => {
   await using world = await startWorld()

@@ -10,10 +10,10 @@ import { LiveStreams, type StreamLimits } from '../../api/events/live/live-strea
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { newId } from '../../core/ids.ts'
 import { eventsStoredSubject } from '../../core/notices/notice-subjects.ts'
-import { listen, type Listener } from '../event-stream.ts'
-import { eventually, SOON_MS, startRelay } from '../relay.ts'
-import { seedRoute, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { listen, type Listener } from '../kit/event-stream.ts'
+import { eventually, SOON_MS, startRelay } from '../kit/relay.ts'
+import { seedRoute, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 let shop: SeededRoute

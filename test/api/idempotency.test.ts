@@ -14,9 +14,9 @@ import {
   IDEMPOTENT_ANSWER_BYTES_MAX,
 } from '../../core/limits.ts'
 import { digestOf } from '../../core/secrets/derived.ts'
-import type { Answer } from '../call-api.ts'
-import { seedRoute, uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { seedRoute, uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

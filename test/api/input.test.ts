@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isPublic, type Route } from '../../api/http/route.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { encodeId, newId, type Prefix } from '../../core/ids.ts'
-import { seedConnector, type SeededConnector } from '../seed-connector.ts'
-import { seedRoute, seedDelivery, seedEvent, type SeededRoute } from '../seed.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import { seedConnector, type SeededConnector } from '../kit/seed-connector.ts'
+import { seedRoute, seedDelivery, seedEvent, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 let world: World
 let own: SeededRoute &

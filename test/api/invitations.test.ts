@@ -6,9 +6,9 @@ import { endInvitation, invite } from '../../api/accounts/organisations/invitati
 import { changePlan } from '../../api/accounts/organisations/organisations.ts'
 import { listInvitations, openInvitations } from '../../core/db/configuration/invitations.ts'
 import { Refusal } from '../../core/errors.ts'
-import { runAdmin } from '../program.ts'
-import { uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { runAdmin } from '../kit/program.ts'
+import { uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 

@@ -6,11 +6,11 @@ import { openApiDocument, openApiRoute } from '../../api/openapi/document.ts'
 import { ROUTES } from '../../api/routes.ts'
 import { decodeId, encodeId, newId, type Prefix } from '../../core/ids.ts'
 import { covers, RESOURCES, type Need, type Permissions } from '../../core/keys/permissions.ts'
-import { seedPerson, signIn } from '../browser-like.ts'
-import type { Answer } from '../call-api.ts'
-import { seedConnector } from '../seed-connector.ts'
-import { seedDelivery, seedEvent } from '../seed.ts'
-import { EVERYTHING, startWorld, type Tenant, type World } from '../world.ts'
+import { seedPerson, signIn } from '../kit/browser-like.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { seedConnector } from '../kit/seed-connector.ts'
+import { seedDelivery, seedEvent } from '../kit/seed.ts'
+import { EVERYTHING, startWorld, type Tenant, type World } from '../kit/world.ts'
 
 /** Ids of one project by their prefixes, one of each kind that a request can name. */
 type Ids = Readonly<Partial<Record<Prefix, string>>>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
 import { decodeId } from '../../core/ids.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

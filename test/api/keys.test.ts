@@ -9,8 +9,8 @@ import { revokeApiKey } from '../../core/db/configuration/api-keys.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { makeApiKey } from '../../core/keys/api-key.ts'
 import type { Need, Permissions } from '../../core/keys/permissions.ts'
-import { seedRoute, uuid } from '../seed.ts'
-import { EVERYTHING, startWorld, type World } from '../world.ts'
+import { seedRoute, uuid } from '../kit/seed.ts'
+import { EVERYTHING, startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

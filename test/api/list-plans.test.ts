@@ -13,9 +13,9 @@ import { listEvents, type EventFilter } from '../../core/db/events/events.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import type { Tables } from '../../core/db/tables.ts'
 import { firstIdAt, newId } from '../../core/ids.ts'
-import { NO_FILTER } from '../no-filter.ts'
-import { seedRoute, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { NO_FILTER } from '../kit/no-filter.ts'
+import { seedRoute, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 /** Stored since the server last looked at its tables: it knows nothing of them. */
 const STORED = 30_000

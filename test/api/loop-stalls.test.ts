@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { buildApp } from '../../api/app.ts'
 import type { Route } from '../../api/http/route.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
-import { eventually } from '../relay.ts'
-import { startWorld } from '../world.ts'
+import { eventually } from '../kit/relay.ts'
+import { startWorld } from '../kit/world.ts'
 
 test('a route that holds the loop is named in the metrics', async () => {
   await using world = await startWorld()

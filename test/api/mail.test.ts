@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { MailFailed, openMailer } from '../../core/mail/mailer.ts'
-import { openBrowser, PASSWORD, seedPerson, signIn } from '../browser-like.ts'
-import { startMailServer, textOf, type MailServer } from '../mail-server.ts'
-import { eventually } from '../relay.ts'
-import { MAIL_ORIGIN, startWorld, type World } from '../world.ts'
+import { openBrowser, PASSWORD, seedPerson, signIn } from '../kit/browser-like.ts'
+import { startMailServer, textOf, type MailServer } from '../kit/mail-server.ts'
+import { eventually } from '../kit/relay.ts'
+import { MAIL_ORIGIN, startWorld, type World } from '../kit/world.ts'
 
 const from = 'Postern <postern@relay.test>'
 const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Words\n', html: '<p>Words</p>' }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Role } from '../../core/accounts/role.ts'
-import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../browser-like.ts'
-import { runAdmin } from '../program.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
+import { runAdmin } from '../kit/program.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 const UNKNOWN = { code: 'UNAUTHORIZED', status: 401 }

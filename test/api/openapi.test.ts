@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { startWorld } from '../world.ts'
+import { startWorld } from '../kit/world.ts'
 
 test('the document is there without a key, and under /v1 with one', async () => {
   await using world = await startWorld()

@@ -7,11 +7,11 @@ import { NewOperation } from '../../api/operations/shape.ts'
 import { dueOperations } from '../../core/db/operations/operations.ts'
 import type { Permissions } from '../../core/keys/permissions.ts'
 import { deleteFinished, runOperations } from '../../dataplane/housekeeper/operations/operations.ts'
-import type { Answer } from '../call-api.ts'
-import { hangs, says } from '../endpoint.ts'
-import { eventually, SOON_MS, startRelay, type Resource } from '../relay.ts'
-import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { hangs, says } from '../kit/endpoint.ts'
+import { eventually, SOON_MS, startRelay, type Resource } from '../kit/relay.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 const REFUSED = { code: 'INSUFFICIENT_API_KEY_PERMISSIONS', status: 403 }
 

@@ -4,8 +4,8 @@ import { z } from 'zod'
 
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import { ROUTES } from '../../api/routes.ts'
-import { says } from '../endpoint.ts'
-import { eventually, startRelay, type Relay } from '../relay.ts'
+import { says } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay } from '../kit/relay.ts'
 
 const EVENTS = 8
 const LIMITS = [1, 2, 3]

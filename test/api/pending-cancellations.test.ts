@@ -9,9 +9,9 @@ import {
   CANCELLATION_STEP_ROWS,
 } from '../../core/db/deliveries/act/pending-cancellations.ts'
 import { advancePendingCancellations } from '../../dataplane/housekeeper/tasks/pending-cancellations.ts'
-import { eventually } from '../relay.ts'
-import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { eventually } from '../kit/relay.ts'
+import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Role } from '../../core/accounts/role.ts'
-import { seedPerson, signIn, type Browser } from '../browser-like.ts'
-import { runAdmin } from '../program.ts'
-import { EVERYTHING, startWorld, type World } from '../world.ts'
+import { seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
+import { runAdmin } from '../kit/program.ts'
+import { EVERYTHING, startWorld, type World } from '../kit/world.ts'
 
 let world: World
 let at: string

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
 import { publicRoute } from '../../api/http/route.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 const Said = z.object({ remoteIp: z.string(), agent: z.string(), text: z.string() })
 

@@ -6,8 +6,8 @@ import { buildApp } from '../../api/app.ts'
 import { useApiKey } from '../../core/db/configuration/api-keys.ts'
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { parseApiKey } from '../../core/keys/api-key.ts'
-import type { Answer } from '../call-api.ts'
-import { startWorld } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { startWorld } from '../kit/world.ts'
 
 const HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { seedRoute, seedDelivery, seedEvent, uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

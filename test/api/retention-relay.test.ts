@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { runRetention } from '../../core/retention/run-retention.ts'
-import { eventually, startRelay, type Relay } from '../relay.ts'
+import { eventually, startRelay, type Relay } from '../kit/relay.ts'
 
 const DAY_MS = 86_400_000
 

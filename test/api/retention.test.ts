@@ -11,8 +11,15 @@ import { firstIdAt } from '../../core/ids.ts'
 import { cutoffId, lastDueMs } from '../../core/retention/keep.ts'
 import { runRetention } from '../../core/retention/run-retention.ts'
 import { purgeNightly } from '../../dataplane/housekeeper/tasks/retention.ts'
-import { seedRoute, seedAttempt, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import {
+  seedRoute,
+  seedAttempt,
+  seedDelivery,
+  seedEvent,
+  uuid,
+  type SeededRoute,
+} from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 const HELD_MS = 7 * DAY_MS

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { rotateEncryptionKey, bindSecrets } from '../../core/actions/rotate.ts'
 import { seal, unseal } from '../../core/secrets/sealed.ts'
-import { seedRoute, uuid } from '../seed.ts'
-import { startWorld, type Tenant, type World } from '../world.ts'
+import { seedRoute, uuid } from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 let world: World
 let other: Tenant

@@ -5,8 +5,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newId } from '../../core/ids.ts'
-import { seedRoute, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { seedRoute, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 let shop: SeededRoute

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
 import { openDb, openPool } from '../../core/db/connection/db.ts'
-import { startWorld } from '../world.ts'
+import { startWorld } from '../kit/world.ts'
 
 // On the 1st of November 2026 New York sets its clocks back.
 const SETTINGS = [

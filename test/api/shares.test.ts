@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TooManyRequests } from '../../api/auth/rate-limit.ts'
 import { classOfEvent } from '../../core/db/events/events.ts'
 import { READS_WAITING_MAX } from '../../core/limits.ts'
-import { seedRoute, seedEvent, uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

@@ -5,9 +5,9 @@ import { insertSession } from '../../core/db/accounts/sessions.ts'
 import { newId } from '../../core/ids.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
 import { pruneAccounts } from '../../dataplane/housekeeper/tasks/accounts.ts'
-import { openBrowser, PASSWORD, seedPerson, setupToken, signIn } from '../browser-like.ts'
-import { uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { openBrowser, PASSWORD, seedPerson, setupToken, signIn } from '../kit/browser-like.ts'
+import { uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 const REFUSED = { code: 'UNAUTHORIZED', status: 401 }

@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -5,9 +5,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { compileSigner, sign } from '../../core/delivery/signature.ts'
 import { newId } from '../../core/ids.ts'
-import type { Answer } from '../call-api.ts'
-import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import type { Answer } from '../kit/call-api.ts'
+import {
+  eventually,
+  SOON_MS,
+  startRelay,
+  type Relay,
+  type Resource,
+  type Sent,
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -14,10 +14,10 @@ import { newId } from '../../core/ids.ts'
 import { DASHBOARD_BUCKETS_MAX, DASHBOARD_ROWS_MAX, REJECTED_BURST } from '../../core/limits.ts'
 import { bucketOf } from '../../core/statistics/histogram.ts'
 import { pruneStatistics } from '../../dataplane/housekeeper/tasks/statistics.ts'
-import { hangs, inTurn, says } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
-import { seedDelivery, uuid } from '../seed.ts'
-import type { Tenant } from '../world.ts'
+import { hangs, inTurn, says } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { seedDelivery, uuid } from '../kit/seed.ts'
+import type { Tenant } from '../kit/world.ts'
 
 const OUTCOME_WITHIN_MS = 5_000
 

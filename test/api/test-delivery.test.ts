@@ -2,10 +2,10 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { TESTS_PER_ORGANISATION } from '../../core/limits.ts'
-import { hangs, says } from '../endpoint.ts'
-import { setUsage, usageOf } from '../limits.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { hangs, says } from '../kit/endpoint.ts'
+import { setUsage, usageOf } from '../kit/limits.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { listPresets } from '../../core/verify/presets/presets.ts'
-import type { Answer } from '../call-api.ts'
-import { startWorld, type World } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

@@ -9,8 +9,8 @@ import { migrate } from '../../core/db/migrate.ts'
 import { MIGRATIONS } from '../../core/db/migrations/index.ts'
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
-import { seedRoute, seedDelivery } from '../seed.ts'
-import { startWorld } from '../world.ts'
+import { seedRoute, seedDelivery } from '../kit/seed.ts'
+import { startWorld } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 

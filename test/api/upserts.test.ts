@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { Answer } from '../call-api.ts'
-import { uuid } from '../seed.ts'
-import { EVERYTHING, startWorld, type World } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { uuid } from '../kit/seed.ts'
+import { EVERYTHING, startWorld, type World } from '../kit/world.ts'
 
 let world: World
 let ends: { sourceId: string; destinationId: string }

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { firstIdAt } from '../../core/ids.ts'
-import { says } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
-import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../seed.ts'
-import type { Tenant } from '../world.ts'
+import { says } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../kit/seed.ts'
+import type { Tenant } from '../kit/world.ts'
 
 /** More than are counted when somebody asks. */
 const MANY = 6_000

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { says } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { says } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 const WAITING = 150_000
 

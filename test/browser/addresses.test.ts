@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 
-import { says, startEndpoint } from '../endpoint.ts'
+import { says, startEndpoint } from '../kit/endpoint.ts'
 import { hasChromium, openBrowser, openVisit } from './browser.ts'
 import { visitAsOwner } from './people.ts'
 import { openPlace } from './place.ts'

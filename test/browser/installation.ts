@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 
 import { startRelay } from '../faults/relay.ts'
-import { IN_MEMORY, scratch } from '../servers.ts'
+import { IN_MEMORY, scratch } from '../kit/servers.ts'
 import { Told, type Told as Installation } from './told.ts'
 
 declare module 'vitest' {

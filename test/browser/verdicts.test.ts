@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
-import { inTurn, says, startEndpoint } from '../endpoint.ts'
+import { inTurn, says, startEndpoint } from '../kit/endpoint.ts'
 import { hasChromium, openBrowser } from './browser.ts'
 import { visitAsOwner } from './people.ts'
 import { openPlace } from './place.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { eventually } from '../relay.ts'
+import { eventually } from '../kit/relay.ts'
 import { openScene, startAgent, type Scene } from './scene.ts'
 
 let scene: Scene

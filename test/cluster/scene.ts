@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 
 import { freePorts } from '../../standalone/processes/ports.ts'
-import { callApi, type Answer as ApiAnswer } from '../call-api.ts'
-import { runAdmin, SURROUNDINGS } from '../program.ts'
-import { scratch } from '../servers.ts'
+import { callApi, type Answer as ApiAnswer } from '../kit/call-api.ts'
+import { runAdmin, SURROUNDINGS } from '../kit/program.ts'
+import { scratch } from '../kit/servers.ts'
 import { openCluster, type Answer, type Cluster } from './cluster.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

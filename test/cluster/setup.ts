@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 
 import { startRelay } from '../faults/relay.ts'
-import { IN_MEMORY, scratch } from '../servers.ts'
+import { IN_MEMORY, scratch } from '../kit/servers.ts'
 import { startCluster } from './cluster.ts'
 
 declare module 'vitest' {

@@ -1,6 +1,6 @@
 import { inject } from 'vitest'
 
-import { runAdmin } from '../program.ts'
+import { runAdmin } from '../kit/program.ts'
 
 const { dataDir, clockFile } = inject('installation')
 

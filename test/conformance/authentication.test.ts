@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import type { Answer } from '../call-api.ts'
-import type { Resource } from '../relay.ts'
+import type { Answer } from '../kit/call-api.ts'
+import type { Resource } from '../kit/relay.ts'
 import { admin } from './admin.ts'
 import { SIGNED } from './signature.ts'
 import { call, eventually, EVERYTHING, openTenant, permissionWords, type Tenant } from './tenant.ts'

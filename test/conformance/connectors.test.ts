@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { beforeAll, expect, inject, test } from 'vitest'
 
-import type { Answer } from '../call-api.ts'
-import type { Resource } from '../relay.ts'
+import type { Answer } from '../kit/call-api.ts'
+import type { Resource } from '../kit/relay.ts'
 import { endWithin, startAgent } from '../tunnel/agent.ts'
 import { accept, call, eventually, openTenant, type Tenant } from './tenant.ts'
 

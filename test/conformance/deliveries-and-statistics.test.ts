@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import { inTurn, says } from '../endpoint.ts'
-import type { Resource } from '../relay.ts'
+import { inTurn, says } from '../kit/endpoint.ts'
+import type { Resource } from '../kit/relay.ts'
 import { accept, eventually, openTenant, type Tenant } from './tenant.ts'
 
 let tenant: Tenant

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import { inTurn, says } from '../endpoint.ts'
+import { inTurn, says } from '../kit/endpoint.ts'
 import { accept, eventually, openTenant, type Tenant } from './tenant.ts'
 
 let tenant: Tenant

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 
 import { beforeAll, expect, test } from 'vitest'
 
-import type { Arrival } from '../endpoint.ts'
-import type { Resource } from '../relay.ts'
+import type { Arrival } from '../kit/endpoint.ts'
+import type { Resource } from '../kit/relay.ts'
 import { accept, openTenant, type Tenant } from './tenant.ts'
 
 let tenant: Tenant

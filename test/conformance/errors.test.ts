@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import type { Answer } from '../call-api.ts'
-import { says } from '../endpoint.ts'
-import type { IngestReply, Resource } from '../relay.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { says } from '../kit/endpoint.ts'
+import type { IngestReply, Resource } from '../kit/relay.ts'
 import { admin } from './admin.ts'
 import { changed, OTHER_SECRET, SIGNED, signed } from './signature.ts'
 import { accept, call, openTenant, send, type Tenant } from './tenant.ts'

@@ -1,8 +1,8 @@
 import { beforeAll, expect, inject, test } from 'vitest'
 
 import type { PlanName } from '../../core/plans/plans.ts'
-import { listen } from '../event-stream.ts'
-import type { Resource } from '../relay.ts'
+import { listen } from '../kit/event-stream.ts'
+import type { Resource } from '../kit/relay.ts'
 import { admin } from './admin.ts'
 import { advance } from './clock.ts'
 import { accept, eventually, openEndpoint, openTenant, send, type Tenant } from './tenant.ts'

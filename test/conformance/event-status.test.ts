@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import type { Resource } from '../relay.ts'
+import type { Resource } from '../kit/relay.ts'
 import { SIGNED, signed } from './signature.ts'
 import { accept, openTenant, send, type Tenant } from './tenant.ts'
 

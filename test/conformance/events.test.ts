@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import type { Resource } from '../relay.ts'
+import type { Resource } from '../kit/relay.ts'
 import { admin } from './admin.ts'
 import { nowMs } from './clock.ts'
 import { SIGNED } from './signature.ts'

@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node'
 import { z } from 'zod'
 
 import { startRelay } from '../faults/relay.ts'
-import { IN_MEMORY, scratch } from '../servers.ts'
+import { IN_MEMORY, scratch } from '../kit/servers.ts'
 
 const Told = z.object({ apiUrl: z.url(), ingestUrl: z.url(), gatewayUrl: z.url() })
 

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
 
 import type { PlanName } from '../../core/plans/plans.ts'
-import { inTurn, says } from '../endpoint.ts'
-import { mostInASecond, secondsBetween, timesOf } from '../pace.ts'
-import type { IngestReply, Resource } from '../relay.ts'
+import { inTurn, says } from '../kit/endpoint.ts'
+import { mostInASecond, secondsBetween, timesOf } from '../kit/pace.ts'
+import type { IngestReply, Resource } from '../kit/relay.ts'
 import { admin } from './admin.ts'
 import { nowMs } from './clock.ts'
 import { accept, call, eventually, openEndpoint, openTenant, send, type Tenant } from './tenant.ts'

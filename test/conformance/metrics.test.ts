@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 
-import { parseScrape, type Scrape } from '../scrape.ts'
-import { ROOT } from '../source-files.ts'
+import { parseScrape, type Scrape } from '../kit/scrape.ts'
+import { ROOT } from '../kit/source-files.ts'
 
 const { dataDir } = inject('installation')
 const Told = z.object({ metricsUrls: z.record(z.string(), z.url()) })

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 
-import { says } from '../endpoint.ts'
+import { says } from '../kit/endpoint.ts'
 import { admin } from './admin.ts'
 import { accept, openTenant, type Tenant } from './tenant.ts'
 

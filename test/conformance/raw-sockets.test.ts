@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { talk, type RawAnswer } from '../raw-socket.ts'
-import type { Resource } from '../relay.ts'
+import { talk, type RawAnswer } from '../kit/raw-socket.ts'
+import type { Resource } from '../kit/relay.ts'
 import { openTenant, type Tenant } from './tenant.ts'
 
 const { apiUrl, ingestUrl } = inject('installation')

@@ -2,9 +2,9 @@ import { expect, inject, onTestFinished, vi } from 'vitest'
 
 import { RESOURCES, type Permissions } from '../../core/keys/permissions.ts'
 import type { PlanName } from '../../core/plans/plans.ts'
-import { callApi, type Answer, type CallOptions } from '../call-api.ts'
-import { startEndpoint, type Endpoint, type Respond } from '../endpoint.ts'
-import type { IngestReply, Resource } from '../relay.ts'
+import { callApi, type Answer, type CallOptions } from '../kit/call-api.ts'
+import { startEndpoint, type Endpoint, type Respond } from '../kit/endpoint.ts'
+import type { IngestReply, Resource } from '../kit/relay.ts'
 import { admin } from './admin.ts'
 
 const { apiUrl, ingestUrl, endpointHost } = inject('installation')

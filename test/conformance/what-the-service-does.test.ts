@@ -1,6 +1,6 @@
 import { beforeAll, expect, inject, test } from 'vitest'
 
-import { says } from '../endpoint.ts'
+import { says } from '../kit/endpoint.ts'
 import { SIGNED } from './signature.ts'
 import { accept, eventually, openEndpoint, openTenant, send, type Tenant } from './tenant.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { hangs, inTurn, says, type Endpoint, type Respond } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Route } from '../relay.ts'
+import { hangs, inTurn, says, type Endpoint, type Respond } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay, type Route } from '../kit/relay.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
-import { hangs } from '../endpoint.ts'
-import { homeOf } from '../partitions.ts'
-import { eventually, startRelay } from '../relay.ts'
+import { hangs } from '../kit/endpoint.ts'
+import { homeOf } from '../kit/partitions.ts'
+import { eventually, startRelay } from '../kit/relay.ts'
 
 /** More than a lane holds in memory. */
 const BACKLOG = 2_500

@@ -7,8 +7,8 @@ import { readClaimed } from '../../core/db/deliveries/work/read-claimed.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
 import { encodeId, newId, timeOfId } from '../../core/ids.ts'
 import { CLAIM_BYTES_MAX, MESSAGE_BODY_BYTES_MAX } from '../../core/limits.ts'
-import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 /** Seeded rows wait in this partition. */
 const PARTITION = 0

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
-import { says } from '../endpoint.ts'
-import { noticesOf } from '../notices.ts'
-import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { says } from '../kit/endpoint.ts'
+import { noticesOf } from '../kit/notices.ts'
+import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000

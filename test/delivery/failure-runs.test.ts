@@ -12,10 +12,10 @@ import { deleteOldOperationalEvents } from '../../core/db/processes/operational-
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
-import type { Answer } from '../call-api.ts'
-import { noticesOf } from '../notices.ts'
-import { seedDelivery, uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import type { Answer } from '../kit/call-api.ts'
+import { noticesOf } from '../kit/notices.ts'
+import { seedDelivery, uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 type Resource = Answer['body']
 

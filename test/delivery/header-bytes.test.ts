@@ -3,8 +3,8 @@ import { createServer, type Socket } from 'node:net'
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { talk } from '../raw-socket.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { talk } from '../kit/raw-socket.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { hangs, inTurn, says } from '../endpoint.ts'
-import { setUsage, usageOf } from '../limits.ts'
-import { eventually, startRelay, type Relay, type Resource, type Route } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { hangs, inTurn, says } from '../kit/endpoint.ts'
+import { setUsage, usageOf } from '../kit/limits.ts'
+import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

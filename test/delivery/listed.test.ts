@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findOpen, moveToWaiting } from '../../core/db/deliveries/upkeep/sweep.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { firstIdAt } from '../../core/ids.ts'
-import { hangs, says } from '../endpoint.ts'
-import { eventually, startRelay, type Relay } from '../relay.ts'
-import { seedRoute, seedDelivery, uuid } from '../seed.ts'
+import { hangs, says } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay } from '../kit/relay.ts'
+import { seedRoute, seedDelivery, uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -6,10 +6,16 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { LANE_LARGE_BODY_BYTES_MAX, ORGANISATION_LARGE_BODY_BYTES_MAX } from '../../core/limits.ts'
-import type { Endpoint } from '../endpoint.ts'
-import { mostInASecond, timesOf } from '../pace.ts'
-import { eventually, startRelay, type Relay, type Resource, type WorkerProcess } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import type { Endpoint } from '../kit/endpoint.ts'
+import { mostInASecond, timesOf } from '../kit/pace.ts'
+import {
+  eventually,
+  startRelay,
+  type Relay,
+  type Resource,
+  type WorkerProcess,
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 const LARGE = 5 * 1_024 * 1_024
 const WORK = 'postern_worker_held_bytes'

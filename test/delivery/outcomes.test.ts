@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { hangs, inTurn, says, type Respond } from '../endpoint.ts'
-import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { hangs, inTurn, says, type Respond } from '../kit/endpoint.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

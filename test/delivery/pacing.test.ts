@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { mostInASecond, secondsBetween, timesOf } from '../pace.ts'
-import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../relay.ts'
+import { mostInASecond, secondsBetween, timesOf } from '../kit/pace.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -7,11 +7,17 @@ import { partitionOf } from '../../core/delivery/partition-of.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'
 import { shareOf } from '../../dataplane/worker/own/partition-assignment.ts'
-import { hangs, says, type Arrival, type Endpoint, type Respond } from '../endpoint.ts'
-import { mostInASecond, secondsBetween, timesOf } from '../pace.ts'
-import { homeOf } from '../partitions.ts'
-import { eventually, startRelay, type Relay, type Resource, type WorkerProcess } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { hangs, says, type Arrival, type Endpoint, type Respond } from '../kit/endpoint.ts'
+import { mostInASecond, secondsBetween, timesOf } from '../kit/pace.ts'
+import { homeOf } from '../kit/partitions.ts'
+import {
+  eventually,
+  startRelay,
+  type Relay,
+  type Resource,
+  type WorkerProcess,
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 const DIVIDED_MS = 10_000
 /** Less than what is left of a lease: whoever stopped has given up its partitions. */

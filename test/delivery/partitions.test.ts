@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../core/ids.ts'
-import { says } from '../endpoint.ts'
-import { startRelay, type Relay } from '../relay.ts'
+import { says } from '../kit/endpoint.ts'
+import { startRelay, type Relay } from '../kit/relay.ts'
 
 const DAY_MS = 86_400_000
 

@@ -29,9 +29,9 @@ import { InFlight } from '../../dataplane/worker/in-flight/in-flight.ts'
 import type { Work } from '../../dataplane/worker/in-flight/work.ts'
 import { openResults } from '../../dataplane/worker/record/results.ts'
 import { StreamConsumer, type ConsumeDeps } from '../../dataplane/worker/take/stream-consumer.ts'
-import { eventually } from '../relay.ts'
-import { scratch, startTestNats } from '../servers.ts'
-import { cloneDatabase } from '../world.ts'
+import { eventually } from '../kit/relay.ts'
+import { scratch, startTestNats } from '../kit/servers.ts'
+import { cloneDatabase } from '../kit/world.ts'
 
 const PARTITION = 5
 

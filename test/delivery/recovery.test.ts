@@ -14,11 +14,11 @@ import {
 } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'
 import { Sweep } from '../../dataplane/housekeeper/sweep/sweep.ts'
-import { says, type Arrival } from '../endpoint.ts'
-import { homeOf } from '../partitions.ts'
-import { eventually, startRelay, type Relay } from '../relay.ts'
-import { seedRoute, seedDelivery, uuid } from '../seed.ts'
-import { startWorld } from '../world.ts'
+import { says, type Arrival } from '../kit/endpoint.ts'
+import { homeOf } from '../kit/partitions.ts'
+import { eventually, startRelay, type Relay } from '../kit/relay.ts'
+import { seedRoute, seedDelivery, uuid } from '../kit/seed.ts'
+import { startWorld } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 

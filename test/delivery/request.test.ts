@@ -10,9 +10,9 @@ import {
   openDestinationSecrets,
   sealDestinationSecrets,
 } from '../../core/secrets/destination-secrets.ts'
-import { type Arrival, type Endpoint } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { type Arrival, type Endpoint } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

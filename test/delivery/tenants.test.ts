@@ -2,8 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterEach, expect, test } from 'vitest'
 
-import { hangs, says, type Endpoint } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type RelayOptions, type Resource } from '../relay.ts'
+import { hangs, says, type Endpoint } from '../kit/endpoint.ts'
+import {
+  eventually,
+  startRelay,
+  type Relay,
+  type RelayOptions,
+  type Resource,
+} from '../kit/relay.ts'
 
 /** While one hung, others waited 45 s. A loaded machine takes seconds of its own. */
 const SOON_MS = 8_000

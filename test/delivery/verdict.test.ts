@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { hangs, says } from '../endpoint.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { hangs, says } from '../kit/endpoint.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 beforeAll(async () => {

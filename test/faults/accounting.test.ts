@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
-import { printAccount } from './account.ts'
 import { runChaos } from './chaos-run.ts'
 import { planFaults } from './fault-plan.ts'
 import { startRelay } from './relay.ts'
+import { printAccount } from './tally.ts'
 
 const SEED = 20
 const SECONDS = 120

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import { waitFor } from '../../standalone/processes/os-process.ts'
-import { hangs, says, startEndpoint } from '../endpoint.ts'
-import { SURROUNDINGS } from '../program.ts'
+import { hangs, says, startEndpoint } from '../kit/endpoint.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
 import { startAgent } from '../tunnel/agent-world.ts'
 import { startRelay, type Relay } from './relay.ts'
 

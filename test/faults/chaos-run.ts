@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
-import { accountOf, isAccepted, type Account } from './account.ts'
 import { planFaults, type Fault } from './fault-plan.ts'
 import { numbered, startLoad, type Load, type LoadOptions, type Sent } from './load.ts'
 import { PARTS, type Relay } from './relay.ts'
 import { missing, openRoute, stored, unsettled, type Route } from './route.ts'
 import { Striker } from './striker.ts'
+import { accountOf, isAccepted, type Account } from './tally.ts'
 import { until } from './until.ts'
 
 /** Leases, sweeps, and a busy machine that has a backlog to send. */

@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 
 import { ATTACK_NAMES } from '../hostile/attacks.ts'
 import { openGround } from '../hostile/ground.ts'
-import { printAccount } from './account.ts'
 import { runChaos } from './chaos-run.ts'
 import { startRelay } from './relay.ts'
+import { printAccount } from './tally.ts'
 
 /** How long it is between two faults: long enough for most to be over, short enough for some not to be. */
 const GAP_MS = { min: 2_000, max: 15_000 }

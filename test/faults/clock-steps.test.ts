@@ -9,10 +9,10 @@ import { holdLease, LEASE_HELD_MS } from '../../core/db/processes/leases.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'
-import { says, type Arrival } from '../endpoint.ts'
-import { listen } from '../event-stream.ts'
-import { eventually, startRelay, type Relay } from '../relay.ts'
-import { startWorld } from '../world.ts'
+import { says, type Arrival } from '../kit/endpoint.ts'
+import { listen } from '../kit/event-stream.ts'
+import { eventually, startRelay, type Relay } from '../kit/relay.ts'
+import { startWorld } from '../kit/world.ts'
 
 const HOUR_MS = 3_600_000
 /** Past the lease of a first attempt and the margin of the sweep. */

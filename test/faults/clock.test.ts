@@ -6,15 +6,15 @@ import { z } from 'zod'
 
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import { isGone } from '../../standalone/processes/os-process.ts'
-import { listen } from '../event-stream.ts'
-import { scratch, startTestNats } from '../servers.ts'
-import { isAccepted } from './account.ts'
+import { listen } from '../kit/event-stream.ts'
+import { scratch, startTestNats } from '../kit/servers.ts'
 import type { Arrival } from './destination.ts'
 import { listed } from './listed.ts'
 import { startLoad } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { openRoute, type Route } from './route.ts'
 import { settle } from './settle.ts'
+import { isAccepted } from './tally.ts'
 import { until } from './until.ts'
 
 const HOUR_MS = 3_600_000

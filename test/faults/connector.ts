@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 
 import { withLog } from '../../standalone/processes/log-file.ts'
-import { SURROUNDINGS } from '../program.ts'
-import { scratch } from '../servers.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
+import { scratch } from '../kit/servers.ts'
 import type { Relay } from './relay.ts'
 import { until } from './until.ts'
 

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import { waitFor } from '../../standalone/processes/os-process.ts'
-import { SURROUNDINGS } from '../program.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
 import { startRelay } from './relay.ts'
 
 const List = z.object({ data: z.array(z.unknown()) })

@@ -14,8 +14,8 @@ import { newId } from '../../core/ids.ts'
 import { ensureDeliveryStream } from '../../core/jetstream/delivery-stream.ts'
 import { openNats } from '../../core/nats.ts'
 import { BUILT_IN_PLANS } from '../../core/plans/built-in-plans.ts'
-import { eventually, openIngestOn, startRelay } from '../relay.ts'
-import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
+import { eventually, openIngestOn, startRelay } from '../kit/relay.ts'
+import { scratch, startTestNats, startTestPostgres } from '../kit/servers.ts'
 
 const clock = { now: () => Date.now() }
 const log = pino({ level: 'silent' })

@@ -6,11 +6,11 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { PARTITIONS } from '../../core/limits.ts'
-import { hangs, says } from '../endpoint.ts'
-import { SURROUNDINGS } from '../program.ts'
-import { eventually, startRelay } from '../relay.ts'
-import { seedRoute, seedEvent, uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { hangs, says } from '../kit/endpoint.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
+import { eventually, startRelay } from '../kit/relay.ts'
+import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000

@@ -13,8 +13,8 @@ import { z } from 'zod'
 
 import { waitFor } from '../../standalone/processes/os-process.ts'
 import { freePort } from '../../standalone/processes/ports.ts'
-import { childrenOf } from '../children.ts'
-import { SURROUNDINGS } from '../program.ts'
+import { childrenOf } from '../kit/children.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
 import { startRelay, type Relay } from './relay.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

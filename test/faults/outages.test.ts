@@ -10,12 +10,12 @@ import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT, LEASE_MS } from '../../core/limits.ts'
 import { openNats } from '../../core/nats.ts'
 import { isGone } from '../../standalone/processes/os-process.ts'
-import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
-import { accountOf } from './account.ts'
+import { scratch, startTestNats, startTestPostgres } from '../kit/servers.ts'
 import { startLoad, type Load } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { openRoute } from './route.ts'
 import { settle } from './settle.ts'
+import { accountOf } from './tally.ts'
 
 const PER_SECOND = 500
 const AWAY_SECONDS = 10

@@ -15,9 +15,9 @@ import {
   waitFor,
 } from '../../standalone/processes/os-process.ts'
 import { freePorts } from '../../standalone/processes/ports.ts'
-import { childrenOf } from '../children.ts'
-import { SURROUNDINGS } from '../program.ts'
-import { scratch } from '../servers.ts'
+import { childrenOf } from '../kit/children.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
+import { scratch } from '../kit/servers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 90_000

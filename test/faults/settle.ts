@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 
-import { accountOf, isAccepted, printAccount, type Account } from './account.ts'
 import type { Sent } from './load.ts'
 import type { Relay } from './relay.ts'
 import { missing, unsettled, type Route } from './route.ts'
+import { accountOf, isAccepted, printAccount, type Account } from './tally.ts'
 import { until } from './until.ts'
 
 /** Longer than the lease and the sweep behind it: 15 s, 5 s and 1 s. */

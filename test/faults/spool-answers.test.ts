@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
 import { spoolSettings } from '../../dataplane/ingest/spool/spool.ts'
-import { openDatabaseLink, type DatabaseLink } from '../database-link.ts'
-import { listen } from '../event-stream.ts'
+import { openDatabaseLink, type DatabaseLink } from '../kit/database-link.ts'
+import { listen } from '../kit/event-stream.ts'
 import {
   eventually,
   openIngestOn,
@@ -15,9 +15,9 @@ import {
   type IngestProcess,
   type Relay,
   type Resource,
-} from '../relay.ts'
-import { uuid } from '../seed.ts'
-import { scratch, startTestNats } from '../servers.ts'
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
+import { scratch, startTestNats } from '../kit/servers.ts'
 
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }

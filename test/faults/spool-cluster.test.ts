@@ -3,12 +3,12 @@ import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { SPOOL_STREAM } from '../../core/jetstream/stream-subjects.ts'
-import { startNatsCluster, type NatsCluster } from '../nats-cluster.ts'
-import { scratch, startTestPostgres } from '../servers.ts'
-import { accountOf, printAccount } from './account.ts'
+import { startNatsCluster, type NatsCluster } from '../kit/nats-cluster.ts'
+import { scratch, startTestPostgres } from '../kit/servers.ts'
 import { startLoad } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { missing, openRoute } from './route.ts'
+import { accountOf, printAccount } from './tally.ts'
 import { until } from './until.ts'
 
 const PER_SECOND = 40

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { isGone } from '../../standalone/processes/os-process.ts'
-import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
-import { isAccepted } from './account.ts'
+import { scratch, startTestNats, startTestPostgres } from '../kit/servers.ts'
 import { startLoad, type Load, type Sent } from './load.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { missing, openRoute, stored, type Route } from './route.ts'
+import { isAccepted } from './tally.ts'
 import { until } from './until.ts'
 
 const PER_SECOND = 40

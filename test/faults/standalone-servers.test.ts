@@ -13,7 +13,7 @@ import { openNats } from '../../core/nats.ts'
 import { isAlive, waitFor } from '../../standalone/processes/os-process.ts'
 import { keepServer } from '../../standalone/servers/keep-server.ts'
 import { works } from '../../standalone/servers/nats-health.ts'
-import { scratch, startTestNats, startTestPostgres } from '../servers.ts'
+import { scratch, startTestNats, startTestPostgres } from '../kit/servers.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })

@@ -1,5 +1,5 @@
 import { isAlive, signal } from '../../standalone/processes/os-process.ts'
-import { childrenOf } from '../children.ts'
+import { childrenOf } from '../kit/children.ts'
 import type { Fault } from './fault-plan.ts'
 import { isRole, type Part, type Relay } from './relay.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { isAccepted } from '../faults/account.ts'
 import { numbered, startLoad } from '../faults/load.ts'
+import { isAccepted } from '../faults/tally.ts'
 import type { HostileGround } from './ground.ts'
 
 const PER_SECOND = 50

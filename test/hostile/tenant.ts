@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { z } from 'zod'
 
-import { runAdmin } from '../program.ts'
+import { runAdmin } from '../kit/program.ts'
 
 const Made = z.object({ id: z.string() })
 const MadeKey = z.object({ key: z.string() })

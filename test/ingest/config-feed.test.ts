@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ConfigChange } from '../../core/notices/config-changes.ts'
 import { followConfig } from '../../dataplane/config-feed.ts'
-import { seedRoute, uuid } from '../seed.ts'
-import { startWorld, type World } from '../world.ts'
+import { seedRoute, uuid } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
 beforeAll(async () => {

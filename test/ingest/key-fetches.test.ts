@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { startRelay, type Relay, type Resource } from '../relay.ts'
+import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 /** Fetches that one organisation may have under way. */
 const SHARE = 16

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newId } from '../../core/ids.ts'
-import { startRelay, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

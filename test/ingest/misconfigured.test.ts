@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 const lines: string[] = []

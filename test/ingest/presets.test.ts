@@ -7,8 +7,8 @@ import { z } from 'zod'
 import { newMaskId } from '../../core/keys/mask-id.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import { PRESETS } from '../../core/verify/presets/presets.ts'
-import { startRelay, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 const Request = z.object({
   method: z.literal('POST'),

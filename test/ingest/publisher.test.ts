@@ -8,7 +8,7 @@ import {
 } from '../../core/jetstream/delivery-message.ts'
 import { openNats, type NatsConnection } from '../../core/nats.ts'
 import { Publisher } from '../../dataplane/ingest/accept/publisher.ts'
-import { eventually, SOON_MS } from '../relay.ts'
+import { eventually, SOON_MS } from '../kit/relay.ts'
 
 const BODY = Buffer.alloc(64 * 1024)
 const SOME = 3_000

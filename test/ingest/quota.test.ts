@@ -5,9 +5,15 @@ import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
 import { listLedger } from '../../core/db/billing/ledger.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
-import { eventually, startRelay, type IngestProcess, type Relay, type Resource } from '../relay.ts'
-import { uuid } from '../seed.ts'
-import type { Tenant } from '../world.ts'
+import {
+  eventually,
+  startRelay,
+  type IngestProcess,
+  type Relay,
+  type Resource,
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
+import type { Tenant } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
 const JSON_TYPE = { 'content-type': 'application/json' }

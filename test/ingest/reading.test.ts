@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { startRelay, type Relay, type Resource } from '../relay.ts'
+import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 beforeAll(async () => {

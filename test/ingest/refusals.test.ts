@@ -6,9 +6,16 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { newMaskId } from '../../core/keys/mask-id.ts'
-import { setOverrides, setRateLimit, setUsage } from '../limits.ts'
-import { eventually, SOON_MS, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { setOverrides, setRateLimit, setUsage } from '../kit/limits.ts'
+import {
+  eventually,
+  SOON_MS,
+  startRelay,
+  type Relay,
+  type Resource,
+  type Sent,
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 let plain: Resource

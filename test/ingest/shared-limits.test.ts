@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { setRateLimit, setUsage, usageOf } from '../limits.ts'
+import { setRateLimit, setUsage, usageOf } from '../kit/limits.ts'
 import {
   eventually,
   SOON_MS,
@@ -12,8 +12,8 @@ import {
   type IngestProcess,
   type Relay,
   type Resource,
-} from '../relay.ts'
-import { uuid } from '../seed.ts'
+} from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 let second: IngestProcess

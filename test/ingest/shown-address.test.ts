@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { freePorts } from '../../standalone/processes/ports.ts'
-import { callApi } from '../call-api.ts'
-import { SURROUNDINGS } from '../program.ts'
-import { eventually } from '../relay.ts'
-import { startWorld, type World } from '../world.ts'
+import { callApi } from '../kit/call-api.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
+import { eventually } from '../kit/relay.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 const SECRET = 'a-long-secret-1234'
 const START_MS = 30_000

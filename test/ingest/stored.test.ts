@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 let plain: Resource

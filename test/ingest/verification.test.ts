@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { REJECTED_BYTES_BURST, REJECTED_BYTES_PER_SECOND } from '../../core/limits.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import { openSourceSecrets, sealSourceSecrets } from '../../core/secrets/source-secrets.ts'
-import { eventually, startRelay, type Relay, type Resource, type Sent } from '../relay.ts'
-import { uuid } from '../seed.ts'
+import { eventually, startRelay, type Relay, type Resource, type Sent } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { findNatsBinary } from '../../standalone/servers/nats-binary.ts'
-import { NATS_CACHE } from '../servers.ts'
+import { NATS_CACHE } from '../kit/servers.ts'
 
 /** Prints the path of a nats-server, for an image. */
 const { file } = await findNatsBinary({

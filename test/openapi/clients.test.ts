@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 
-import { startEndpoint } from '../endpoint.ts'
+import { startEndpoint } from '../kit/endpoint.ts'
 import { goTools, has, npmTools, pythonTools, run } from './tools.ts'
 
 /** Clients are made from the document of a running relay, compiled, and used against it. */

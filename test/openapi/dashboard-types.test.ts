@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 import { expect, inject, test } from 'vitest'
 
-import { scratch } from '../servers.ts'
-import { ROOT } from '../source-files.ts'
+import { scratch } from '../kit/servers.ts'
+import { ROOT } from '../kit/source-files.ts'
 import { npmTools, run } from './tools.ts'
 
 const TYPES = join(ROOT, 'dashboard/src/api/schema.d.ts')

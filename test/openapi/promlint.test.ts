@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { z } from 'zod'
 
-import { scratch } from '../servers.ts'
+import { scratch } from '../kit/servers.ts'
 import { has, run } from './tools.ts'
 
 const { dataDir } = inject('installation')

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { says } from '../endpoint.ts'
-import { talk } from '../raw-socket.ts'
-import { eventually, startRelay, type Relay, type Resource } from '../relay.ts'
+import { says } from '../kit/endpoint.ts'
+import { talk } from '../kit/raw-socket.ts'
+import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
 let relay: Relay
 const lines: Resource[] = []

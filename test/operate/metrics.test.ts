@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { says } from '../endpoint.ts'
-import { setRateLimit } from '../limits.ts'
-import { eventually, startRelay, type Relay } from '../relay.ts'
-import type { Scrape } from '../scrape.ts'
+import { says } from '../kit/endpoint.ts'
+import { setRateLimit } from '../kit/limits.ts'
+import { eventually, startRelay, type Relay } from '../kit/relay.ts'
+import type { Scrape } from '../kit/scrape.ts'
 
 let relay: Relay
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Db } from '../../core/db/connection/db.ts'
 import { earliestNextMs } from '../../core/db/deliveries/read/oldest-due.ts'
 import { PARTITIONS } from '../../core/limits.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld, type World } from '../kit/world.ts'
 
 const ROWS = 50_000
 

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { says } from '../endpoint.ts'
-import { talk } from '../raw-socket.ts'
-import { startRelay, type Relay, type Resource } from '../relay.ts'
+import { says } from '../kit/endpoint.ts'
+import { talk } from '../kit/raw-socket.ts'
+import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
 import { answers, startAgent } from '../tunnel/agent.ts'
 import { openGateway, type GatewayProcess } from '../tunnel/gateway.ts'
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 
 import { selfSigned } from '../../core/verify/self-signed.fixture.ts'
-import { hangs, says, startEndpoint } from '../endpoint.ts'
+import { hangs, says, startEndpoint } from '../kit/endpoint.ts'
 import {
   eventually,
   LONG,

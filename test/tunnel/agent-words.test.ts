@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 import { selfSigned } from '../../core/verify/self-signed.fixture.ts'
-import { startEndpoint } from '../endpoint.ts'
+import { startEndpoint } from '../kit/endpoint.ts'
 import { eventually, LONG, openGateway, openRelay, refusal, startAgent } from './agent-world.ts'
 
 const SECRET = 'very-secret-key'

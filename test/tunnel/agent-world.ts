@@ -13,7 +13,7 @@ import type { RequestHead } from '../../core/tunnel/protocol.ts'
 import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
 import { type Admission, buildTunnelServer, type Dialled } from '../../dataplane/gateway/server.ts'
 import { Session, type SessionOwner } from '../../dataplane/gateway/session.ts'
-import { SURROUNDINGS } from '../program.ts'
+import { SURROUNDINGS } from '../kit/program.ts'
 
 const OWNER: SessionOwner = { replicaId: 'rep_1', connectorId: 'con_1', organisationId: 'org_1' }
 /** For tests that start programs one after another, which takes a loaded machine its time. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { expect, test } from 'vitest'
 
-import { hangs, says, startEndpoint } from '../endpoint.ts'
+import { hangs, says, startEndpoint } from '../kit/endpoint.ts'
 import { eventually, LONG, openGateway, openRelay, refusal, startAgent } from './agent-world.ts'
 
 const REVOKED = 'CONNECTOR_REPLICA_REVOKED'

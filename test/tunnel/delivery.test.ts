@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import type { Perform } from '../../connector-agent/tunnel/streams.ts'
-import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../relay.ts'
+import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 import { answers, startAgent, type TestAgent } from './agent.ts'
 import { openGateway, type GatewayProcess } from './gateway.ts'
 

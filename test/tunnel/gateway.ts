@@ -7,7 +7,7 @@ import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { openNats } from '../../core/nats.ts'
 import type { LinkTiming } from '../../core/tunnel/link.ts'
 import { startGateway } from '../../dataplane/gateway/gateway.ts'
-import type { World } from '../world.ts'
+import type { World } from '../kit/world.ts'
 
 const POOL_MAX = 4
 

@@ -1,4 +1,4 @@
-import { decodeId, encodeId, newId } from '../core/ids.ts'
+import { decodeId, encodeId, newId } from '../../core/ids.ts'
 import type { World } from './world.ts'
 
 /** Options of a seeded event; the rest is a small JSON webhook. */

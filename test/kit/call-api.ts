@@ -1,4 +1,4 @@
-import { expectAnswer } from './api/documented.ts'
+import { expectAnswer } from '../api/documented.ts'
 
 export interface Answer {
   status: number

@@ -1,4 +1,4 @@
-import { partitionOf } from '../core/delivery/partition-of.ts'
+import { partitionOf } from '../../core/delivery/partition-of.ts'
 import type { Relay, Resource } from './relay.ts'
 import { uuid } from './seed.ts'
 

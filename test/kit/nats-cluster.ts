@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { isAlive } from '../standalone/processes/os-process.ts'
-import { freePorts } from '../standalone/processes/ports.ts'
-import { findNatsBinary } from '../standalone/servers/nats-binary.ts'
-import { end, spawnServer } from '../standalone/servers/server.ts'
+import { isAlive } from '../../standalone/processes/os-process.ts'
+import { freePorts } from '../../standalone/processes/ports.ts'
+import { findNatsBinary } from '../../standalone/servers/nats-binary.ts'
+import { end, spawnServer } from '../../standalone/servers/server.ts'
 import { NATS_CACHE } from './servers.ts'
 
 const STOP_MS = 2_000

@@ -1,7 +1,7 @@
-import { insertConnector } from '../core/db/connectors/connectors.ts'
-import { insertReplica } from '../core/db/connectors/replicas.ts'
-import { decodeId, encodeId, newId } from '../core/ids.ts'
-import { makeSecret } from '../core/keys/secret-text.ts'
+import { insertConnector } from '../../core/db/connectors/connectors.ts'
+import { insertReplica } from '../../core/db/connectors/replicas.ts'
+import { decodeId, encodeId, newId } from '../../core/ids.ts'
+import { makeSecret } from '../../core/keys/secret-text.ts'
 import type { World } from './world.ts'
 
 export interface SeededConnector {

@@ -1,4 +1,4 @@
-import { listOperationalEvents } from '../core/db/processes/operational-events.ts'
+import { listOperationalEvents } from '../../core/db/processes/operational-events.ts'
 import type { Answer } from './call-api.ts'
 import { uuid } from './seed.ts'
 import type { World } from './world.ts'

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { COMPILE_CACHE } from '../standalone/processes/node-settings.ts'
+import { COMPILE_CACHE } from '../../standalone/processes/node-settings.ts'
 import { NATS_CACHE } from './servers.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The environment that a program inherits from this process. */
 export const SURROUNDINGS = {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import { announceChanges } from '../core/notices/config-changes.ts'
+import { announceChanges } from '../../core/notices/config-changes.ts'
 import type { Relay, Resource } from './relay.ts'
 import { uuid } from './seed.ts'
 

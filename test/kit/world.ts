@@ -12,27 +12,27 @@ import {
   createKey,
   createOrganisation,
   type Tenancy,
-} from '../api/accounts/organisations/organisations.ts'
-import { buildApp } from '../api/app.ts'
-import { CallerLimits } from '../api/auth/caller-limits.ts'
-import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../api/deps.ts'
-import { LiveStreams } from '../api/events/live/live-streams.ts'
-import { openPost } from '../api/mail/post.ts'
-import { SharedReads } from '../api/shared-reads.ts'
-import type { Clock } from '../core/clock.ts'
-import { recordFacts } from '../core/db/billing/ledger.ts'
-import { ensurePartitions } from '../core/db/connection/day-partitions.ts'
-import { openDb, openPool, type Db } from '../core/db/connection/db.ts'
-import { migrate } from '../core/db/migrate.ts'
-import { openEgress } from '../core/egress/egress.ts'
-import { decodeId, encodeId, newId, timeOfId } from '../core/ids.ts'
-import { RESOURCES, type Permissions } from '../core/keys/permissions.ts'
-import { openNats, type NatsConnection } from '../core/nats.ts'
-import { PerSecondLimit } from '../core/pacing/per-second-limit.ts'
-import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
-import type { Plans } from '../core/plans/plans.ts'
-import type { Keyring } from '../core/secrets/sealed.ts'
-import { KeyStore } from '../core/verify/keys.ts'
+} from '../../api/accounts/organisations/organisations.ts'
+import { buildApp } from '../../api/app.ts'
+import { CallerLimits } from '../../api/auth/caller-limits.ts'
+import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../../api/deps.ts'
+import { LiveStreams } from '../../api/events/live/live-streams.ts'
+import { openPost } from '../../api/mail/post.ts'
+import { SharedReads } from '../../api/shared-reads.ts'
+import type { Clock } from '../../core/clock.ts'
+import { recordFacts } from '../../core/db/billing/ledger.ts'
+import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
+import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
+import { migrate } from '../../core/db/migrate.ts'
+import { openEgress } from '../../core/egress/egress.ts'
+import { decodeId, encodeId, newId, timeOfId } from '../../core/ids.ts'
+import { RESOURCES, type Permissions } from '../../core/keys/permissions.ts'
+import { openNats, type NatsConnection } from '../../core/nats.ts'
+import { PerSecondLimit } from '../../core/pacing/per-second-limit.ts'
+import { BUILT_IN_PLANS } from '../../core/plans/built-in-plans.ts'
+import type { Plans } from '../../core/plans/plans.ts'
+import type { Keyring } from '../../core/secrets/sealed.ts'
+import { KeyStore } from '../../core/verify/keys.ts'
 import { callApi, type Answer, type CallOptions } from './call-api.ts'
 
 const KEY_PREFIX = 'pst'
@@ -236,10 +236,10 @@ function shiftableClock(): ShiftableClock {
   }
 }
 
-const MIGRATIONS = new URL('../core/db/migrations/', import.meta.url)
+const MIGRATIONS = new URL('../../core/db/migrations/', import.meta.url)
 const SCHEMA_FILES = [
   ...readdirSync(MIGRATIONS).map((name) => new URL(name, MIGRATIONS)),
-  new URL('../core/db/connection/day-partitions.ts', import.meta.url),
+  new URL('../../core/db/connection/day-partitions.ts', import.meta.url),
 ]
 
 /** Test processes that need the template at once make it once. */

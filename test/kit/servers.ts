@@ -12,10 +12,10 @@ import { join } from 'node:path'
 
 import type { TestProject } from 'vitest/node'
 
-import { commandOf, isAlive } from '../standalone/processes/os-process.ts'
-import { startNats } from '../standalone/servers/nats.ts'
-import { startPostgres } from '../standalone/servers/postgres.ts'
-import { end, type Server } from '../standalone/servers/server.ts'
+import { commandOf, isAlive } from '../../standalone/processes/os-process.ts'
+import { startNats } from '../../standalone/servers/nats.ts'
+import { startPostgres } from '../../standalone/servers/postgres.ts'
+import { end, type Server } from '../../standalone/servers/server.ts'
 import { unmountBelow } from './small-disk.ts'
 
 declare module 'vitest' {

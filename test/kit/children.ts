@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-import { commandOf } from '../standalone/processes/os-process.ts'
+import { commandOf } from '../../standalone/processes/os-process.ts'
 
 /** The pids of the processes that `parent` started and whose command line has `part` in it. Linux only. */
 export function childrenOf(parent: number, part = ''): number[] {
