@@ -192,10 +192,10 @@ export const LANE_LARGE_BODY_BYTES_MAX = 16 * 1024 * 1024
 export const RETENTION_CLASSES = [3, 7, 30, 90] as const
 
 /** How long an event is held past its retention while a delivery of it waits. (decisions: Billing and plans, Retention) */
-export const RETENTION_HELD_DAYS = 7
+export const RETENTION_GRACE_DAYS = 7
 
-/** The class of events that are held past the longest retention; it has no days. */
-export const HELD_CLASS = 97
+/** The class of events that outlive the longest retention; it has no days. */
+export const OVERDUE_CLASS = 97
 
 /** Bulk operations that run in one project at once. Ours. */
 export const OPERATIONS_RUNNING_MAX = 10

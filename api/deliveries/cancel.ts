@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { cancelHeldDeliveries } from '../../core/actions/cancel-held.ts'
+import { withdrawAndCancel } from '../../core/actions/withdraw-and-cancel.ts'
 import { findDelivery, type Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { refuse } from '../../core/errors.ts'
@@ -22,7 +22,7 @@ export async function cancelDelivery(
 ): Promise<Delivery> {
   for (let tries = 1; tries <= TRIES; tries++) {
     const found = (await findDelivery(deps.db, reach, id)) ?? refuseMissing('dlv', id)
-    const outcomes = await cancelHeldDeliveries(deps, [found], async (tx, cancelled) => {
+    const outcomes = await withdrawAndCancel(deps, [found], async (tx, cancelled) => {
       for (const one of cancelled) {
         await audit(tx, deps, {
           principal,

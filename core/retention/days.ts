@@ -11,7 +11,7 @@ import {
 } from '../db/retention/past-days.ts'
 import { freeDedupeKeys, purgeLaterDeliveries } from '../db/retention/purge.ts'
 import { firstIdAt } from '../ids.ts'
-import { HELD_CLASS, RETENTION_HELD_DAYS } from '../limits.ts'
+import { OVERDUE_CLASS, RETENTION_GRACE_DAYS } from '../limits.ts'
 import { classAbove, cutoffId } from './keep.ts'
 import { pause, STEP_ROWS, walk, type Run } from './step.ts'
 
@@ -78,7 +78,7 @@ async function keepWaiting(run: Run, day: PastDay): Promise<boolean> {
     const byClass = Map.groupBy(waiting, ({ organisationId }) =>
       classAbove(
         day.retentionClass,
-        (retention.get(organisationId) ?? day.retentionClass) + RETENTION_HELD_DAYS,
+        (retention.get(organisationId) ?? day.retentionClass) + RETENTION_GRACE_DAYS,
       ),
     )
     let moved = 0
@@ -95,7 +95,7 @@ async function move(
   { ids, to }: { ids: readonly string[]; to: number },
 ): Promise<number> {
   if (ids.length === 0) return 0
-  if (to !== HELD_CLASS) await ensureDay(run.db, to, day.dayMs)
+  if (to !== OVERDUE_CLASS) await ensureDay(run.db, to, day.dayMs)
   let moved = 0
   for (let at = 0; at < ids.length; at += MOVE_ROWS) {
     const beganAt = performance.now()

@@ -1,5 +1,5 @@
 import { firstIdAt } from '../ids.ts'
-import { HELD_CLASS, RETENTION_CLASSES } from '../limits.ts'
+import { OVERDUE_CLASS, RETENTION_CLASSES } from '../limits.ts'
 
 const DAY_MS = 86_400_000
 
@@ -13,7 +13,7 @@ export function cutoffId(asOfMs: number, days: number): string {
 
 /** The class in which an event is safe for so many days of its age, when the present one is no more. */
 export function classAbove(present: number, days: number): number {
-  return RETENTION_CLASSES.find((one) => one >= days && one > present) ?? HELD_CLASS
+  return RETENTION_CLASSES.find((one) => one >= days && one > present) ?? OVERDUE_CLASS
 }
 
 /** The latest moment at which a nightly run was due. */

@@ -11,7 +11,7 @@ import {
   type PurgedStep,
 } from '../db/retention/purge.ts'
 import { recordRun, withRunLock } from '../db/retention/runs.ts'
-import { RETENTION_HELD_DAYS } from '../limits.ts'
+import { RETENTION_GRACE_DAYS } from '../limits.ts'
 import { dropPastDays } from './days.ts'
 import { cutoffId } from './keep.ts'
 import {
@@ -89,7 +89,7 @@ async function expire(run: Run): Promise<void> {
   const { db, asOfMs, watermark, clock } = run
   const untilIds = new Map(
     run.organisations.flatMap(({ retentionDays, projectIds }) => {
-      const untilId = cutoffId(asOfMs, retentionDays + RETENTION_HELD_DAYS)
+      const untilId = cutoffId(asOfMs, retentionDays + RETENTION_GRACE_DAYS)
       return projectIds.map((id) => [id, untilId] as const)
     }),
   )

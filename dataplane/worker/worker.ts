@@ -111,7 +111,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     repeat(PACING_WRITE_MS, 'pacing', stations.writePacing),
     repeat(STREAM_LOOK_MS, 'stream', async () => {
       await streamConsumer.look(holdings.holds())
-      const isIdle = lanes.held + results.backlog() === 0
+      const isIdle = lanes.inMemory + results.backlog() === 0
       return { restMs: isIdle ? STREAM_IDLE_MS : STREAM_LOOK_MS }
     }),
   ]

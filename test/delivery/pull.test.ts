@@ -176,7 +176,7 @@ async function openStreamConsumer(
     results: openResults({ pool, clock, log, name: 'test', expectDue: () => {} }),
     inFlight,
     lanes: {
-      get held() {
+      get inMemory() {
         return inHand.length
       },
       hasRoom: () => true,
@@ -252,12 +252,12 @@ test('a worker asks for messages as long as there is room for them, and again wh
       await streamConsumer.look([hold])
       await nats.flush()
     }
-    expect(memory.held).toBeLessThanOrEqual(max + 2 * PULL_BYTES_MAX)
+    expect(memory.reserved).toBeLessThanOrEqual(max + 2 * PULL_BYTES_MAX)
     for (const work of inHand.splice(0)) {
       done.add(work.deliveryId)
       inFlight.settle(work)
     }
-    expect(memory.held).toBe(0)
+    expect(memory.reserved).toBe(0)
   }
 })
 

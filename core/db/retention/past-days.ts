@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 
 import { firstIdAt } from '../../ids.ts'
-import { HELD_CLASS, RETENTION_CLASSES } from '../../limits.ts'
+import { OVERDUE_CLASS, RETENTION_CLASSES } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import type { DayOfClass } from './moves.ts'
 
@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 const TABLES = ['delivery', 'attempt', 'event'] as const
 
 /** Partitions without a day: the DEFAULT of each class, and the class without days. */
-const UNDATED = [...RETENTION_CLASSES.map((days) => `${days}_rest`), String(HELD_CLASS)]
+const UNDATED = [...RETENTION_CLASSES.map((days) => `${days}_rest`), String(OVERDUE_CLASS)]
 
 /** While the lock is waited for, everybody else waits behind: longer than a moment is given up and tried again. */
 const LOCK_TIMEOUT_MS = 50

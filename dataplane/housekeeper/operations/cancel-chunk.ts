@@ -1,8 +1,8 @@
-import { cancelHeldDeliveries, type Cancellation } from '../../../core/actions/cancel-held.ts'
 import { nextDeliveries } from '../../../core/actions/selection.ts'
+import { withdrawAndCancel, type Cancellation } from '../../../core/actions/withdraw-and-cancel.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
-import { readHeld } from '../../../core/db/deliveries/act/held-deliveries.ts'
+import { readCancellable } from '../../../core/db/deliveries/act/cancellable-deliveries.ts'
 import {
   advanceOperation,
   postponeOperation,
@@ -49,7 +49,7 @@ export async function cancelChunk(deps: CancelDeps, operation: DeliveryOperation
   const others = deliveries.filter(({ status }) => !CANCELLABLE.has(status))
   const now = new Date(deps.clock.now())
   let advanced: Operation = operation
-  const outcomes = await cancelHeldDeliveries(deps, waiting, async (tx, cancelled) => {
+  const outcomes = await withdrawAndCancel(deps, waiting, async (tx, cancelled) => {
     const taken = await takeRunning(tx, operation)
     if (taken === undefined) throw new EndedMeanwhile()
     const done = new Set(cancelled.map(({ id }) => id))
@@ -68,9 +68,9 @@ export async function cancelChunk(deps: CancelDeps, operation: DeliveryOperation
 async function take({ db, clock }: CancelDeps, operation: DeliveryOperation): Promise<Take> {
   const { afterId, leftOver } = operation
   if (leftOver.length > 0) {
-    const held = new Map((await readHeld(db, leftOver)).map((one) => [one.id, one.status]))
+    const found = new Map((await readCancellable(db, leftOver)).map((one) => [one.id, one.status]))
     const deliveries = leftOver.flatMap((one) => {
-      const status = held.get(one.id)
+      const status = found.get(one.id)
       return status === undefined ? [] : [{ ...one, status }]
     })
     return { deliveries, afterId, isLast: false }

@@ -1,7 +1,7 @@
 /** A part of a budget. It goes back once, however often that is said. */
 export class Share {
   readonly #change: (bytes: number) => void
-  #held = 0
+  #reserved = 0
 
   constructor(bytes: number, change: (bytes: number) => void) {
     this.#change = change
@@ -10,13 +10,13 @@ export class Share {
 
   /** Counts more that is in memory already, room or not. */
   grow(bytes: number): void {
-    this.#held += bytes
+    this.#reserved += bytes
     this.#change(bytes)
   }
 
   /** Returns the bytes beyond this number to the budget. */
   shrink(bytes: number): void {
-    if (bytes < this.#held) this.grow(bytes - this.#held)
+    if (bytes < this.#reserved) this.grow(bytes - this.#reserved)
   }
 
   give(): void {
@@ -29,13 +29,13 @@ interface Waiter {
   grant(share: Share): void
 }
 
-/** How many bytes of something this process may hold, given out in the order in which they were asked for. */
+/** Bytes that this process may have in memory for one purpose, reserved in the order in which they were asked for. */
 export class ByteBudget {
   readonly #max: number
   readonly #line: Waiter[] = []
-  #held = 0
+  #reserved = 0
   readonly #change = (bytes: number): void => {
-    this.#held += bytes
+    this.#reserved += bytes
     if (bytes < 0) this.#serve()
   }
 
@@ -43,22 +43,22 @@ export class ByteBudget {
     this.#max = max
   }
 
-  get held(): number {
-    return this.#held
+  get reserved(): number {
+    return this.#reserved
   }
 
   /** There is some left and nobody waits for it. */
   get hasRoom(): boolean {
-    return this.#held < this.#max && this.#line.length === 0
+    return this.#reserved < this.#max && this.#line.length === 0
   }
 
-  /** Nobody holds any of it or waits for it. */
+  /** Nobody has reserved any of it or waits for it. */
   get isUnused(): boolean {
-    return this.#held === 0 && this.#line.length === 0
+    return this.#reserved === 0 && this.#line.length === 0
   }
 
   /** Counts what is in memory already, room or not. */
-  hold(bytes: number): Share {
+  reserve(bytes: number): Share {
     return new Share(bytes, this.#change)
   }
 
@@ -75,11 +75,11 @@ export class ByteBudget {
       const first = this.#line[0]
       if (first === undefined || !this.#fits(first.bytes)) return
       this.#line.shift()
-      first.grant(this.hold(first.bytes))
+      first.grant(this.reserve(first.bytes))
     }
   }
 
   #fits(bytes: number): boolean {
-    return this.#held === 0 || this.#held + bytes <= this.#max
+    return this.#reserved === 0 || this.#reserved + bytes <= this.#max
   }
 }

@@ -92,16 +92,16 @@ test('an attempt is under way until its work ends, which gives back what it took
   const inFlight = new InFlight()
   const memory = new ByteBudget(10)
   for (const end of ['settle', 'release', 'abandon'] as const) {
-    const work = sampleWork({ room: memory.hold(3) })
+    const work = sampleWork({ room: memory.reserve(3) })
     inFlight.take(work)
     expect(inFlight.underWay.size).toBe(0)
     inFlight.begin(work)
     work.room.grow(4)
     expect([...inFlight.underWay]).toEqual([work])
-    expect(memory.held).toBe(7)
+    expect(memory.reserved).toBe(7)
     inFlight[end](work)
     expect(inFlight.underWay.size).toBe(0)
-    expect(memory.held).toBe(0)
+    expect(memory.reserved).toBe(0)
   }
 })
 

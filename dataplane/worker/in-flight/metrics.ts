@@ -104,7 +104,7 @@ function watch(
       name: 'postern_worker_held_bytes',
       help: 'Bytes of messages and claimed rows in memory, and of answers to be written',
     },
-    () => work.held,
+    () => work.reserved,
   )
   gaugeOf(
     registry,
@@ -112,7 +112,7 @@ function watch(
       name: 'postern_worker_large_body_bytes',
       help: 'Bytes taken for bodies too large for a message, from before they are read until they are sent',
     },
-    () => largeBodies.held,
+    () => largeBodies.reserved,
   )
 }
 

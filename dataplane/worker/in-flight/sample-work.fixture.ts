@@ -30,7 +30,7 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     body: Buffer.alloc(0),
     largeBodyRoom: [],
     bytes: 0,
-    room: new ByteBudget(0).hold(0),
+    room: new ByteBudget(0).reserve(0),
     allowance: null,
     message: null,
     place: 'lane',

@@ -20,12 +20,12 @@ export interface LaneDeps extends LargeBodiesDeps, BacklogDeps {
   deliver(work: WholeWork, to: Target): Promise<Answered>
   /** The destination is busy, or, with null, is not any more. */
   noteBusy(destinationId: string, window: BusyWindow | null): void
-  /** So many deliveries are held by pacing that had not been held before. */
+  /** So many deliveries wait for their pace that did not before. */
   notePaced(deliveries: number): void
   withdrawals: Withdrawals
   /** Tells how to treat work that was taken under a hold. */
   standingOf(hold: Hold): Standing
   cancel(work: Work): Promise<void>
-  /** A lane that held its partition back has room again. */
+  /** A lane that paused the pull of its partition has room again. */
   madeRoom(partition: number): void
 }

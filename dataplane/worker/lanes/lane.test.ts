@@ -73,8 +73,8 @@ test('a lane that keeps up holds its partition back when it is full, parks nothi
   })
   let heldBack = 0
   for (let n = 0; n < BACKLOG; n++) {
-    if (lane.holdsBack) heldBack++
-    while (lane.holdsBack) await nextTurn()
+    if (lane.pausesPull) heldBack++
+    while (lane.pausesPull) await nextTurn()
     lane.admit(sampleWork({ deliveryId: String(n) }))
   }
   while (!lane.isIdle) await nextTurn()
@@ -87,12 +87,12 @@ test('a lane whose destination does not answer resumes its partition after a whi
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   const startedAt = performance.now()
   let n = 0
-  while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
-  while (lane.holdsBack) await nextTurn()
+  while (!lane.pausesPull) lane.admit(sampleWork({ deliveryId: String(n++) }))
+  while (lane.pausesPull) await nextTurn()
   expect(performance.now() - startedAt).toBeLessThan(SECOND_MS)
-  expect(lane.held).toBe(n)
+  expect(lane.inMemory).toBe(n)
   for (; n < 2_000; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
-  expect(lane.holdsBack).toBe(false)
+  expect(lane.pausesPull).toBe(false)
   await sleep(SECOND_MS)
   lane.admit(sampleWork({ deliveryId: 'late' }))
   expect(parked.map(({ deliveryId }) => deliveryId)).toEqual(['late'])
@@ -101,17 +101,17 @@ test('a lane whose destination does not answer resumes its partition after a whi
 test('messages that arrive after the pull was paused have a limit too', () => {
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   for (let n = 0; n < BACKLOG; n++) lane.admit(sampleWork({ deliveryId: String(n) }))
-  expect(lane.held).toBeLessThan(BACKLOG)
-  expect(lane.held + parked.length).toBe(BACKLOG)
+  expect(lane.inMemory).toBeLessThan(BACKLOG)
+  expect(lane.inMemory + parked.length).toBe(BACKLOG)
 })
 
 test('a lane that is disabled while it is full resumes its partition at once', () => {
   const { lane, parked } = openLane(() => new Promise(() => undefined))
   let n = 0
-  while (!lane.holdsBack) lane.admit(sampleWork({ deliveryId: String(n++) }))
+  while (!lane.pausesPull) lane.admit(sampleWork({ deliveryId: String(n++) }))
   lane.configure({ ...SAMPLE_DESTINATION, isEnabled: false })
-  expect(lane.holdsBack).toBe(false)
-  expect(lane.held + parked.length).toBe(n)
+  expect(lane.pausesPull).toBe(false)
+  expect(lane.inMemory + parked.length).toBe(n)
 })
 
 /** PostgreSQL with more rows than a lane can take. */
@@ -193,7 +193,7 @@ test('an attempt by hand goes although its lane holds all that it may', async ()
   expect(parked).toHaveLength(1)
   lane.admit(sampleWork({ deliveryId: 'by hand', attemptTrigger: 'manual', isWaiting: true }))
   expect(parked).toHaveLength(1)
-  expect(lane.held).toBe(3)
+  expect(lane.inMemory).toBe(3)
 })
 
 test('work that no socket is left for waits, and goes when one is free', async () => {

@@ -20,7 +20,7 @@ const QUEUED_MAX_MS = 5_000
 const KEEPS_UP_MS = 1_000
 
 /** The stricter bound that applies before the pull of its partition is paused, which lasts no longer than this. */
-const HELD_BACK_MS = KEEPS_UP_MS / 4
+const PAUSE_MS = KEEPS_UP_MS / 4
 
 /** After this long its lease may be over and another may have it: only a process that was frozen comes to it. */
 const STALE_MS = 8_000
@@ -28,22 +28,22 @@ const STALE_MS = 8_000
 /** How long before its time a paced delivery's large body is read. */
 const READ_AHEAD_MS = 200
 
-/** A hold by pacing up to this long stays in memory and is written with the result. (decisions: Delivery) */
-const HELD_IN_MEMORY_MS = 1_000
+/** A wait for the pace up to this long stays in memory and is written with the result. (decisions: Delivery) */
+const PACED_IN_MEMORY_MS = 1_000
 
 /**
  * Everything that waits for one destination. Work comes from the stream and from due rows; it goes out in order, at
- * the destination's concurrency and pace. Modes, by what holds the lane:
+ * the destination's concurrency and pace. Modes, by the reason for which it waits:
  *   open      work goes out as it comes;
- *   paced     GCRA names the next moment: short holds stay in memory, longer ones are parked as `throttled`;
+ *   paced     GCRA names the next moment: short waits stay in memory, longer ones are parked as `throttled`;
  *   busy      the endpoint answered 429, 502 or 504: all is parked until the time it named, then one probe goes,
  *             and each success doubles the concurrency up to the destination's own. Attempts by hand do not wait for
  *             that time: a person's go at once, those of an operation one at a time;
  *   cut off   its connector is offline or full: all is parked, attempts by hand too, until a session opens or a probe
  *             comes through;
  *   disabled  all is parked until the destination is enabled.
- * A lane that keeps up is spared the way through PostgreSQL: when it has ample work its partition is held back in the
- * stream until it has room, which takes a quarter of a second at most.
+ * A lane that keeps up is spared the way through PostgreSQL: when it has ample work it pauses the pull of its partition
+ * until it has room, which takes a quarter of a second at most.
  * When a change of plan has moved the destination to another partition, all is parked for the owner of that one.
  * While rows are parked, new work goes behind them and the lane refills from PostgreSQL, oldest first.
  */
@@ -61,7 +61,7 @@ export class Lane {
   /** The stream gave it ample work, and it has not made room since. */
   #isFilled = false
   readonly #busyState: BusyState
-  /** The last that wanted to go was held by pacing. */
+  /** The last delivery that wanted to go had to wait for its pace. */
   #isPaced = false
   readonly #alarm = new Alarm(() => this.#pump())
 
@@ -96,13 +96,13 @@ export class Lane {
     return this.isEmpty && this.#load.active === 0 && !this.#backlog.exists && !isBusyHere
   }
 
-  get held(): number {
+  get inMemory(): number {
     return this.#queue.length + this.#load.active
   }
 
   /** Nothing more should be taken from the stream for its partition now. */
-  get holdsBack(): boolean {
-    return this.#isFilled && !this.#queue.isScant && this.#keepsUpWithin(HELD_BACK_MS)
+  get pausesPull(): boolean {
+    return this.#isFilled && !this.#queue.isScant && this.#keepsUpWithin(PAUSE_MS)
   }
 
   /** Takes work from anywhere but its own backlog. */
@@ -249,7 +249,7 @@ export class Lane {
         ? pacer.take(destination, nowMs)
         : pacer.capacity(destination, nowMs, 0).nextMs
       this.#isPaced = nextMs > nowMs
-      if (this.#isPaced) this.#hold(destination, nextMs, nowMs)
+      if (this.#isPaced) this.#delayPaced(destination, nextMs, nowMs)
       if (this.#isPaced || !isWhole(work)) return
       this.#queue.shift()
       void this.#send(work, destination)
@@ -306,8 +306,8 @@ export class Lane {
     this.#pump()
   }
 
-  #hold(destination: Destination, nextMs: number, nowMs: number): void {
-    const { count } = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
+  #delayPaced(destination: Destination, nextMs: number, nowMs: number): void {
+    const { count } = this.#deps.pacer.capacity(destination, nowMs, PACED_IN_MEMORY_MS)
     const beyond = this.#queue.drop((_, place) => place >= count)
     if (beyond.length > 0) this.#park(beyond, 'throttled')
     this.#notePaced(this.#queue)
@@ -370,7 +370,7 @@ export class Lane {
     if (!this.#load.hasSocket) return 0
     if (this.#busyState.isBusy) return this.#load.active === 0 && this.#queue.length === 0 ? 1 : 0
     const nowMs = this.#deps.clock.now()
-    const pace = this.#deps.pacer.capacity(destination, nowMs, HELD_IN_MEMORY_MS)
+    const pace = this.#deps.pacer.capacity(destination, nowMs, PACED_IN_MEMORY_MS)
     if (pace.count === 0) this.#alarm.set(pace.nextMs, nowMs)
     const speed = this.#concurrency(destination) + this.#load.expected
     const wanted = Math.min(pace.count, speed)

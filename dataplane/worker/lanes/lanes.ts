@@ -18,7 +18,7 @@ export class Lanes {
   readonly #open = new Map<string, Lane>()
   readonly #ticker: NodeJS.Timeout
   readonly #arriving = new Set<Work>()
-  /** Lanes that held their partition back when work last came. */
+  /** Lanes that paused the pull of their partition when work last came. */
   readonly #filled = new Set<Lane>()
   #onRoom: LaneDeps['madeRoom'] = () => undefined
 
@@ -28,10 +28,10 @@ export class Lanes {
   }
 
   /** Work in memory, on its way into a lane or in one. */
-  get held(): number {
-    let held = this.#arriving.size
-    for (const lane of this.#open.values()) held += lane.held
-    return held
+  get inMemory(): number {
+    let count = this.#arriving.size
+    for (const lane of this.#open.values()) count += lane.inMemory
+    return count
   }
 
   admit(work: Work): void {
@@ -51,15 +51,15 @@ export class Lanes {
       .finally(() => this.#arriving.delete(work))
   }
 
-  /** Calls `listener` when a lane that held its partition back has room again. */
+  /** Calls `listener` when a lane that paused the pull of its partition has room again. */
   onRoom(listener: LaneDeps['madeRoom']): void {
     this.#onRoom = listener
   }
 
-  /** No lane of the partition holds it back. */
+  /** No lane of the partition pauses its pull. */
   hasRoom(partition: number): boolean {
     for (const lane of this.#filled) {
-      if (!lane.holdsBack) this.#filled.delete(lane)
+      if (!lane.pausesPull) this.#filled.delete(lane)
       else if (lane.partition === partition) return false
     }
     return true
@@ -124,7 +124,7 @@ export class Lanes {
 
   #admitTo(lane: Lane, work: Work): void {
     lane.admit(work)
-    if (lane.holdsBack) this.#filled.add(lane)
+    if (lane.pausesPull) this.#filled.add(lane)
   }
 
   #lanesIn(partitions: ReadonlySet<number>): Lane[] {

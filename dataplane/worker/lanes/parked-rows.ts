@@ -55,7 +55,7 @@ export function openParkedRows({
           { nowMs, leaseUntilMs, limit, claimedBy: name },
         )
         const works = deliveries.map((one) =>
-          workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.hold(one.bytes)),
+          workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.reserve(one.bytes)),
         )
         return { works, isAll }
       } finally {

@@ -12,7 +12,7 @@ import type { Results } from '../record/results.ts'
 const BATCH = 256
 
 /** Due rows are not taken while this much is in memory: the rest is left to messages. */
-const HELD_MAX = (WORK_MAX * 7) / 8
+const IN_MEMORY_MAX = (WORK_MAX * 7) / 8
 
 export interface DueRowsDeps {
   pool: Pool
@@ -63,7 +63,7 @@ export class DueRows {
 
   #hasRoom(): boolean {
     const { lanes, results, memory } = this.#deps
-    return memory.work.hasRoom && lanes.held + results.backlog() < HELD_MAX
+    return memory.work.hasRoom && lanes.inMemory + results.backlog() < IN_MEMORY_MAX
   }
 
   /** Whether that was all. */
@@ -71,7 +71,7 @@ export class DueRows {
     const { pool, clock, name, lanes, memory } = this.#deps
     const owned = this.#deps.holdings.holds()
     if (owned.length === 0) return true
-    const room = memory.claims.hold(CLAIM_BYTES_MAX)
+    const room = memory.claims.reserve(CLAIM_BYTES_MAX)
     using _claim = this.#deps.inFlight.claiming()
     try {
       const askedAt = performance.now()
@@ -83,7 +83,9 @@ export class DueRows {
       for (const one of deliveries) {
         const hold = holdOf.get(one.partition)
         if (hold === undefined) continue
-        lanes.admit(workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.hold(one.bytes)))
+        lanes.admit(
+          workOfClaim(one, { hold, leaseUntilMs, askedAt }, memory.work.reserve(one.bytes)),
+        )
       }
       return isAll
     } finally {

@@ -46,7 +46,7 @@ export interface ConsumeDeps {
   /** The memory that messages share with claimed rows. */
   memory: ByteBudget
   inFlight: InFlight
-  lanes: Pick<Lanes, 'held' | 'hasRoom' | 'admit'>
+  lanes: Pick<Lanes, 'inMemory' | 'hasRoom' | 'admit'>
   holdings: Pick<Holdings, 'takenHoldOf'>
 }
 
@@ -130,7 +130,7 @@ export class StreamConsumer {
     return (
       memory.hasRoom &&
       claiming < CLAIMING_MAX &&
-      lanes.held + results.backlog() <= WORK_MAX &&
+      lanes.inMemory + results.backlog() <= WORK_MAX &&
       lanes.hasRoom(partition)
     )
   }
@@ -196,7 +196,7 @@ export class StreamConsumer {
     const leaseRestMs = delivery.leaseUntilMs - clock.now()
     const maybeFinished = LEASE_MS - leaseRestMs > came.knownMs - CLOCKS_MS
     const mustClaim = came.redelivered || leaseRestMs < LEASE_REST_MS || maybeFinished
-    const taken = { ...came, room: memory.hold(came.bytes) }
+    const taken = { ...came, room: memory.reserve(came.bytes) }
     if (!mustClaim) this.#admit(taken, published(came.decoded))
     else this.#track(came.hold.partition, this.#claim(taken))
   }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import { firstIdAt } from '../../../ids.ts'
-import { HELD_CLASS, LEASE_MS, RETENTION_CLASSES } from '../../../limits.ts'
+import { OVERDUE_CLASS, LEASE_MS, RETENTION_CLASSES } from '../../../limits.ts'
 import { int2Array, timeArray, uuidArray } from '../../connection/binary-arrays.ts'
 import type { Db } from '../../connection/db.ts'
 
@@ -89,7 +89,7 @@ export async function findOpen(
   pool: pg.Pool | pg.ClientBase,
   { fromId, untilId }: { fromId: string; untilId: string },
 ): Promise<{ open: OpenDelivery[]; endId: string }> {
-  const classes = int2Array([...RETENTION_CLASSES, HELD_CLASS])
+  const classes = int2Array([...RETENTION_CLASSES, OVERDUE_CLASS])
   const { rows } = await pool.query<OpenDelivery>(FIND_OPEN, [
     classes,
     fromId,

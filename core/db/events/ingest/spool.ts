@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 
 import { uuidOfBytes } from '../../../ids.ts'
-import { HELD_CLASS, RETENTION_CLASSES } from '../../../limits.ts'
+import { OVERDUE_CLASS, RETENTION_CLASSES } from '../../../limits.ts'
 import { int2Array, uuidBytesArray } from '../../connection/binary-arrays.ts'
 import type { Db } from '../../connection/db.ts'
 import { storeEvents, type NewEvent } from './store-events.ts'
@@ -23,7 +23,7 @@ export async function storedIds(
   const { rows } = await pool.query<{ id: string }>(
     'select id from event where class = any($1::int2[]) and id = any($2::uuid[])',
     [
-      int2Array([...RETENTION_CLASSES, HELD_CLASS]),
+      int2Array([...RETENTION_CLASSES, OVERDUE_CLASS]),
       uuidBytesArray(events.map((event) => event.id)),
     ],
   )

@@ -5,7 +5,7 @@ import { withoutPruning } from '../../connection/partition-pruning.ts'
 import { cancelLocked } from './cancellations.ts'
 
 /** A delivery with all that says whether a worker has it, or is about to. */
-export interface HeldDelivery {
+export interface CancellableDelivery {
   retentionClass: number
   id: string
   projectId: string
@@ -19,11 +19,11 @@ export interface HeldDelivery {
   claimedBy: string | null
 }
 
-export async function readHeld(
+export async function readCancellable(
   db: Db,
   deliveries: readonly { retentionClass: number; id: string }[],
-): Promise<HeldDelivery[]> {
-  const { rows } = await sql<HeldDelivery>`
+): Promise<CancellableDelivery[]> {
+  const { rows } = await sql<CancellableDelivery>`
     select d.class as "retentionClass", d.id, d.project_id as "projectId", d.destination_id as "destinationId", d.status,
       d.lease_until as "leaseUntil", w.delivery_id is not null as "isWaiting", w.next_at as "nextAt",
       w.claimed_by as "claimedBy"
@@ -38,22 +38,22 @@ export async function readHeld(
  * transaction has locked: a claim locks the waiting row first and a result the delivery, so that waiting for both could
  * deadlock.
  */
-export async function cancelHeld(
+export async function cancelUnchanged(
   tx: Db,
-  held: readonly HeldDelivery[],
+  read: readonly CancellableDelivery[],
   now: Date,
 ): Promise<Set<string>> {
   await withoutPruning(tx)
-  const waiting = await sql<Pick<HeldDelivery, 'id' | 'nextAt' | 'claimedBy'>>`
+  const waiting = await sql<Pick<CancellableDelivery, 'id' | 'nextAt' | 'claimedBy'>>`
     select delivery_id as id, next_at as "nextAt", claimed_by as "claimedBy" from delivery_waiting
-    where delivery_id = any(${idsOf(held)}::uuid[]) for update skip locked`.execute(tx)
-  const first = await sql<Pick<HeldDelivery, 'id' | 'status' | 'leaseUntil'>>`
+    where delivery_id = any(${idsOf(read)}::uuid[]) for update skip locked`.execute(tx)
+  const first = await sql<Pick<CancellableDelivery, 'id' | 'status' | 'leaseUntil'>>`
     select id, status, lease_until as "leaseUntil" from delivery
-    where class = any(${classesOf(held)}::int2[]) and id = any(${idsOf(held)}::uuid[])
+    where class = any(${classesOf(read)}::int2[]) and id = any(${idsOf(read)}::uuid[])
     for update skip locked`.execute(tx)
   const rows = new Map(waiting.rows.map((row) => [row.id, row]))
   const deliveries = new Map(first.rows.map((row) => [row.id, row]))
-  const unchanged = held.filter((one) => {
+  const unchanged = read.filter((one) => {
     const row = rows.get(one.id)
     const delivery = deliveries.get(one.id)
     return (
