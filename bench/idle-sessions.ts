@@ -64,8 +64,8 @@ async function openSession(gatewayUrl: string, token: string): Promise<Link> {
   for (;;) {
     let link: Link | undefined
     const target = { url: `${gatewayUrl}${TUNNEL_PATH}`, token, gateways: [] }
-    const dialled = await dial(target, (socket) => {
-      link = openLink(socket, { frame: () => {}, closed: () => {} })
+    const dialled = await dial(target, (wire) => {
+      link = openLink(wire, { frame: () => {}, closed: () => {} })
     })
     if (link !== undefined) return link
     if (dialled.kind !== 'refused' || dialled.status !== 429) {

@@ -316,8 +316,8 @@ export class Connector {
       return { dialled: { kind: 'failed' as const, error }, session }
     }
     const target = { url: url.href, token, gateways, agent: reach(url) }
-    const dialled = await dial(target, (socket) => {
-      session = new Session(socket, {
+    const dialled = await dial(target, (wire) => {
+      session = new Session(wire, {
         perform,
         version,
         narrowed: narrow,

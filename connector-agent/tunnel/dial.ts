@@ -1,8 +1,10 @@
 import type { Agent } from 'node:http'
+import type { Duplex } from 'node:stream'
 
 import { WebSocket } from 'ws'
 import { z } from 'zod'
 
+import type { Wire } from '../../core/tunnel/link.ts'
 import { FRAME_BYTES_MAX, SUBPROTOCOL } from '../../core/tunnel/protocol.ts'
 
 /** The result of dialling a gateway. */
@@ -48,7 +50,7 @@ const Refusal = z.object({
  * Dials a gateway and resolves when the session is open or will not be. `opened` is called in the very moment in which
  * the socket opens: a listener that is attached later misses the first frames.
  */
-export async function dial(target: Target, opened: (socket: WebSocket) => void): Promise<Dialled> {
+export async function dial(target: Target, opened: (wire: Wire) => void): Promise<Dialled> {
   const { promise, resolve } = Promise.withResolvers<Dialled>()
   const socket = new WebSocket(target.url, [SUBPROTOCOL], {
     headers: {
@@ -62,11 +64,14 @@ export async function dial(target: Target, opened: (socket: WebSocket) => void):
     ...(target.agent && { agent: target.agent }),
   })
   let gateway = ''
+  let carrier: Duplex | undefined
   socket.on('upgrade', (response) => {
+    carrier = response.socket
     gateway = String(response.headers['postern-gateway'] ?? '')
   })
   socket.on('open', () => {
-    opened(socket)
+    if (carrier === undefined) throw new Error('A WebSocket opened without an answer')
+    opened({ socket, carrier })
     resolve({ kind: 'open', socket, gateway })
   })
   socket.on('error', (error) => resolve({ kind: 'failed', error }))

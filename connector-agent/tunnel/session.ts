@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import type { WebSocket } from 'ws'
 
-import { type Link, type LinkEnd, openLink } from '../../core/tunnel/link.ts'
+import { type Link, type LinkEnd, openLink, type Wire } from '../../core/tunnel/link.ts'
 import { CLOSE, SESSION_STREAMS_MAX } from '../../core/tunnel/protocol.ts'
 import { within } from '../../core/within.ts'
 import { AgentStreams, type Perform } from './streams.ts'
@@ -31,13 +31,13 @@ export class Session {
   readonly #link: Link
   #isLeaving = false
 
-  constructor(socket: WebSocket, deps: SessionDeps) {
+  constructor(wire: Wire, deps: SessionDeps) {
     const ended = Promise.withResolvers<LinkEnd>()
     const leaving = Promise.withResolvers<void>()
     this.ended = ended.promise
     this.leaving = leaving.promise
-    this.#socket = socket
-    this.#link = openLink(socket, {
+    this.#socket = wire.socket
+    this.#link = openLink(wire, {
       frame: (frame) => {
         if (frame.kind === 'data') deps.received(frame.bytes.length)
         this.streams.receive(frame)

@@ -104,7 +104,7 @@ export class AgentStreams {
       this.#deps.write({ kind: 'failure', stream: id, failure })
       return
     }
-    const body = new IncomingBody((bytes) => this.#passedOn(id, bytes))
+    const body = new IncomingBody(head.bodyBytes, (bytes) => this.#passedOn(id, bytes))
     const controller = new AbortController()
     this.#streams.set(id, body)
     this.#controllers.set(id, controller)
@@ -168,6 +168,8 @@ function internal(error: unknown): Answer {
 /** A request body on its way to the destination, held within the window of its stream. */
 class IncomingBody implements AsyncIterable<Uint8Array> {
   readonly #passedOn: (bytes: number) => void
+  /** The window of the stream holds all of it: the gateway waits for no credit. */
+  readonly #isSmall: boolean
   #chunks: Uint8Array[] = []
   #held = 0
   #uncredited = 0
@@ -175,7 +177,8 @@ class IncomingBody implements AsyncIterable<Uint8Array> {
   /** Wakes the reader. */
   #wake: (() => void) | undefined
 
-  constructor(passedOn: (bytes: number) => void) {
+  constructor(bodyBytes: number, passedOn: (bytes: number) => void) {
+    this.#isSmall = bodyBytes <= STREAM_WINDOW_BYTES
     this.#passedOn = passedOn
   }
 
@@ -230,7 +233,8 @@ class IncomingBody implements AsyncIterable<Uint8Array> {
     if (this.#held === 0) return
     this.#held -= bytes
     this.#uncredited += bytes
-    if (this.#uncredited < CREDIT_STEP_BYTES && this.#chunks.length > 0) return
+    const isLast = this.#chunks.length === 0 && !this.#isSmall
+    if (this.#uncredited < CREDIT_STEP_BYTES && !isLast) return
     if (this.#isComplete && this.#chunks.length === 0) return
     const given = this.#uncredited
     this.#uncredited = 0

@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream'
+
 import { WebSocket } from 'ws'
 
 import { decodeFrame, encodeFrame, type Frame, ProtocolError } from './frames.ts'
@@ -16,6 +18,13 @@ export interface LinkEnd {
   reason: string
   /** A fault of this side. */
   fault?: unknown
+}
+
+/** An open WebSocket. */
+export interface Wire {
+  socket: WebSocket
+  /** The connection that carries it. */
+  carrier: Duplex
 }
 
 /** A WebSocket that carries frames. */
@@ -55,7 +64,9 @@ const PINGS_MAX = 100
  * Listens to an open socket at once, so that no first frame is missed. Pings, and cuts a link whose other side was not heard
  * for `silenceMs`, for a half-open connection looks like a quiet one, or that sends and does not read.
  */
-export function openLink(socket: WebSocket, on: Listener, timing: LinkTiming = TIMING): Link {
+export function openLink(wire: Wire, on: Listener, timing: LinkTiming = TIMING): Link {
+  const { socket } = wire
+  const send = gathering(wire)
   let heardAt = performance.now()
   let end: LinkEnd | undefined
   let grace: NodeJS.Timeout | undefined
@@ -117,10 +128,27 @@ export function openLink(socket: WebSocket, on: Listener, timing: LinkTiming = T
   return {
     write(frame) {
       if (socket.readyState !== WebSocket.OPEN) return
-      socket.send(encodeFrame(frame))
+      send(encodeFrame(frame))
       cutUnread()
     },
     close: (code, reason) => close(code, reason),
     cut: () => socket.terminate(),
+  }
+}
+
+/** All frames of a turn of the loop go out in one write: each write costs more than all else that a frame does. */
+function gathering({ socket, carrier }: Wire): (frame: Buffer) => void {
+  let isGathering = false
+  const end = (): void => {
+    isGathering = false
+    carrier.uncork()
+  }
+  return (frame) => {
+    if (!isGathering) {
+      isGathering = true
+      carrier.cork()
+      setImmediate(end)
+    }
+    socket.send(frame)
   }
 }

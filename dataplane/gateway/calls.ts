@@ -26,6 +26,8 @@ interface CallsDeps {
 
 const QUEUE = 'gateways'
 const PIECE_TIMEOUT_MS = 5_000
+/** Most calls are answered sooner, and need no word that somebody has them. Workers wait for it much longer. */
+const ACCEPTED_AFTER_MS = 100
 /** The agent's own time-out comes first and says more. */
 const GRACE_MS = 1_000
 /** How long an answer is kept while NATS is away, and until the worker has reconnected as well. */
@@ -85,10 +87,14 @@ export class Calls {
     if (session?.streams.fits(call.piece.length) !== true) {
       return respond({ kind: 'unsent', isFull: sessions.isOnline(connectorId) })
     }
-    respond({ kind: 'accepted', gateway: gatewayName })
+    const accept = (): void => respond({ kind: 'accepted', gateway: gatewayName })
+    const accepting = setTimeout(accept, ACCEPTED_AFTER_MS)
+    const giveUp = new AbortController()
+    const patience = setTimeout(() => giveUp.abort(), request.timeoutMs + GRACE_MS)
     const body = this.#bodyOf(call.head, call.piece, message.reply ?? '')
-    const signal = AbortSignal.timeout(request.timeoutMs + GRACE_MS)
-    const outcome = await session.streams.send(request, body, signal)
+    const outcome = await session.streams.send(request, body, giveUp.signal)
+    clearTimeout(accepting)
+    clearTimeout(patience)
     this.#deps.count(outcome.kind)
     const { replicaId } = session.owner
     await this.#untilHeard()

@@ -140,7 +140,7 @@ function openParts(deps: GatewayDeps, gatewayId: string) {
       if (answer.kind === 'refused') metrics.refusals.inc({ status: String(answer.status) })
       return answer
     },
-    opened: (socket, owner) => keeper.open(socket, owner),
+    opened: (wire, owner) => keeper.open(wire, owner),
   })
   const leave = (): void => {
     isLeaving = true

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { WebSocket } from 'ws'
-
 import type { Db } from '../../core/db/connection/db.ts'
 import {
   standingsOfReplicas,
@@ -11,7 +9,7 @@ import {
 import type { Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/nats.ts'
 import { noticeOnline } from '../../core/notices/connector-notices.ts'
-import type { LinkEnd, LinkTiming } from '../../core/tunnel/link.ts'
+import type { LinkEnd, LinkTiming, Wire } from '../../core/tunnel/link.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { Calls } from './calls.ts'
@@ -46,13 +44,13 @@ export class Keeper {
     this.#deps = deps
   }
 
-  open(socket: WebSocket, owner: GoodReplica): void {
+  open(wire: Wire, owner: GoodReplica): void {
     const { sessions, budget, gatewayName, timing, rows, log } = this.#deps
     for (const former of sessions.ofReplica(owner.replicaId)) {
       former.close(CLOSE.DUPLICATE, 'The replica dialled this gateway again')
     }
     const session = new Session(
-      socket,
+      wire,
       owner,
       {
         budget,

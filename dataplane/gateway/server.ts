@@ -1,9 +1,10 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-import { type WebSocket, WebSocketServer } from 'ws'
+import { WebSocketServer } from 'ws'
 
 import type { Logger } from '../../core/log.ts'
+import type { Wire } from '../../core/tunnel/link.ts'
 import { FRAME_BYTES_MAX, SUBPROTOCOL, TUNNEL_PATH } from '../../core/tunnel/protocol.ts'
 import { within } from '../../core/within.ts'
 
@@ -32,7 +33,7 @@ interface ServerDeps<Owner> {
   gatewayName: string
   remoteIpOf: (request: IncomingMessage) => string
   admit(dialled: Dialled): Promise<Admission<Owner>>
-  opened(socket: WebSocket, owner: Owner, dialled: Dialled): void
+  opened(wire: Wire, owner: Owner, dialled: Dialled): void
 }
 
 /** An agent that is slower than this to send the head of its request is none. */
@@ -84,7 +85,7 @@ export function buildTunnelServer<Owner>(deps: ServerDeps<Owner>): Server {
       if (socket.destroyed) return
       if (admission.kind === 'refused') return refuse(socket, admission)
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        deps.opened(webSocket, admission.owner, dialled)
+        deps.opened({ socket: webSocket, carrier: socket }, admission.owner, dialled)
       })
     } catch (err) {
       deps.log.warn({ err }, 'Cannot admit an agent')

@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import type { WebSocket } from 'ws'
-
-import { type Link, type LinkEnd, type LinkTiming, openLink } from '../../core/tunnel/link.ts'
+import {
+  type Link,
+  type LinkEnd,
+  type LinkTiming,
+  openLink,
+  type Wire,
+} from '../../core/tunnel/link.ts'
 import { SESSION_STREAMS_MAX } from '../../core/tunnel/protocol.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { GatewayStreams } from './streams.ts'
@@ -33,17 +37,12 @@ export class Session {
   readonly #gatewayName: string
   #allowedHosts: readonly string[]
 
-  constructor(
-    socket: WebSocket,
-    owner: SessionOwner,
-    deps: SessionDeps,
-    allowedHosts: readonly string[],
-  ) {
+  constructor(wire: Wire, owner: SessionOwner, deps: SessionDeps, allowedHosts: readonly string[]) {
     this.owner = owner
     this.#gatewayName = deps.gatewayName
     this.#allowedHosts = allowedHosts
     this.#link = openLink(
-      socket,
+      wire,
       {
         frame: (frame) => {
           this.streams.receive(frame)

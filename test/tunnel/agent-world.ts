@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { pino } from 'pino'
-import type { WebSocket } from 'ws'
 
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
 import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
@@ -128,7 +127,7 @@ export async function openGateway(name = 'gateway-1', port = 0): Promise<FakeGat
       gateway.dialled.push(dialled)
       return gateway.admit(dialled)
     },
-    opened(socket: WebSocket, owner) {
+    opened(wire, owner) {
       const deps = {
         budget: new BodyBudget(64 * 1024 * 1024, 64 * 1024 * 1024),
         gatewayName: name,
@@ -137,7 +136,7 @@ export async function openGateway(name = 'gateway-1', port = 0): Promise<FakeGat
           gateway.sessions = gateway.sessions.filter((session) => session !== closed)
         },
       }
-      gateway.sessions.push(new Session(socket, owner, deps, []))
+      gateway.sessions.push(new Session(wire, owner, deps, []))
     },
   })
   let attempts = 0

@@ -51,14 +51,14 @@ export async function startAgent(
     ended: ended.promise,
     [Symbol.dispose]: () => agent.link?.cut(),
   }
-  const dialled = await dial({ url: `${gatewayUrl}${TUNNEL_PATH}`, token, gateways }, (socket) => {
+  const dialled = await dial({ url: `${gatewayUrl}${TUNNEL_PATH}`, token, gateways }, (wire) => {
     const streams = new AgentStreams({
       write: (frame) => agent.link?.write(frame),
       perform,
       streamsMax: 64,
     })
     agent.streams = streams
-    agent.link = openLink(socket, {
+    agent.link = openLink(wire, {
       frame(frame) {
         if (frame.kind === 'settings') agent.settings.push(frame.settings)
         if (frame.kind === 'going_away') agent.isParting = true

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { pino } from 'pino'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 
 import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
 import { openNats, type NatsConnection } from '../../core/nats.ts'
@@ -169,7 +169,7 @@ test('a gateway that dies loses what it had accepted, as soon as that is known',
   await gateway.nats.flush()
   const body = Buffer.from('{}')
   const outcome = worker.calls.call({ connectorId, request: request(body) }, body)
-  await sleep(100)
+  await vi.waitFor(() => expect(worker.calls.accepting()).toEqual(new Set(['mortal'])))
   await gateway.nats.close()
   worker.calls.forgetGateway('another')
   expect(worker.calls.inFlight).toBe(1)

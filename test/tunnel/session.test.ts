@@ -44,9 +44,9 @@ async function openGateway(
       dialled.push(given)
       return await admit()
     },
-    opened(socket: WebSocket, owner) {
+    opened(wire, owner) {
       const session = new Session(
-        socket,
+        wire,
         owner,
         {
           budget: new BodyBudget(1024 * 1024, 1024 * 1024),
@@ -93,9 +93,9 @@ async function openAgent(url: string, perform: Perform, timing?: LinkTiming): Pr
   const ended = Promise.withResolvers<LinkEnd>()
   const settings = Promise.withResolvers<unknown>()
   let agent: Agent | undefined
-  const result = await dial({ url, token: 'token-1', gateways: ['gateway-0'] }, (socket) => {
+  const result = await dial({ url, token: 'token-1', gateways: ['gateway-0'] }, (wire) => {
     const link = openLink(
-      socket,
+      wire,
       {
         frame: (frame) => {
           if (frame.kind === 'settings') settings.resolve(frame.settings)
@@ -206,7 +206,7 @@ test.for<[title: string, frame: Buffer | string, reason: string]>([
   await using gateway = await openGateway()
   const other = await openAgent(gateway.url, ok)
   const ended = Promise.withResolvers<LinkEnd>()
-  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => {
+  await dial({ url: gateway.url, token: 't', gateways: [] }, ({ socket }) => {
     socket.on('close', (code, text) => ended.resolve({ code, reason: text.toString() }))
     socket.send(frame)
   })
@@ -220,7 +220,7 @@ test.for<[title: string, frame: Buffer | string, reason: string]>([
 test('a frame over the limit ends the session before it is read whole', async () => {
   await using gateway = await openGateway()
   const ended = Promise.withResolvers<number>()
-  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => {
+  await dial({ url: gateway.url, token: 't', gateways: [] }, ({ socket }) => {
     socket.on('close', (code) => ended.resolve(code))
     socket.on('error', () => {})
     socket.send(Buffer.alloc(FRAME_BYTES_MAX + 1, 4))
@@ -231,7 +231,7 @@ test('a frame over the limit ends the session before it is read whole', async ()
 test('an agent that sends and does not read is cut, whatever is written for it', async () => {
   await using gateway = await openGateway()
   const opened = Promise.withResolvers<WebSocket>()
-  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => opened.resolve(socket))
+  await dial({ url: gateway.url, token: 't', gateways: [] }, ({ socket }) => opened.resolve(socket))
   const socket = await opened.promise
   socket.on('error', () => {})
   socket.pause()
@@ -254,7 +254,7 @@ test('an agent that floods its session with pings is closed', async () => {
   await using gateway = await openGateway()
   const ended = Promise.withResolvers<LinkEnd>()
   const opened = Promise.withResolvers<WebSocket>()
-  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => opened.resolve(socket))
+  await dial({ url: gateway.url, token: 't', gateways: [] }, ({ socket }) => opened.resolve(socket))
   const socket = await opened.promise
   socket.on('close', (code, text) => ended.resolve({ code, reason: text.toString() }))
   // Each has its pong before the next goes, so that it is their number alone that counts.
@@ -270,8 +270,8 @@ test('a fault of one side ends that session alone, and is told to whoever keeps 
   const other = await openAgent(gateway.url, ok)
   const fault = new Error('A bug')
   const ended = Promise.withResolvers<LinkEnd>()
-  await dial({ url: gateway.url, token: 't', gateways: [] }, (socket) => {
-    openLink(socket, {
+  await dial({ url: gateway.url, token: 't', gateways: [] }, (wire) => {
+    openLink(wire, {
       frame: () => {
         throw fault
       },
