@@ -53,7 +53,9 @@ export const Delivery = z
     lastError: z
       .string()
       .nullable()
-      .describe('Why it waits or failed: an error code of attempts or `destination_disabled`.'),
+      .describe(
+        'Why it waits or failed: an error code of attempts, `destination_disabled`, or `connector_full` while all replicas of the connector have as many requests as they take.',
+      ),
     lastAttempt: LastAttempt.nullable().describe('Null before the first attempt.'),
     completedAt: Timestamp.nullable().describe('When it ended; null before.'),
     createdAt: Timestamp.describe('When it was created.'),

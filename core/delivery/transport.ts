@@ -45,8 +45,8 @@ export interface AttemptResponse {
   held?: Held
 }
 
-/** The connector has no session, or no room. */
-export type Held = 'offline' | 'full'
+/** The connector has no session, or no room; or nobody took the request on its way, as when an agent goes away. */
+export type Held = 'offline' | 'full' | 'refused'
 
 /** Times of opening a connection, in milliseconds; zero where a step did not happen. */
 export interface ConnectPhases {

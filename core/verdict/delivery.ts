@@ -46,6 +46,8 @@ function causeOfWaiting(delivery: Routed, nowMs: number): DeliveryCause {
   const { destination, lastError, nextAttemptAtMs, isParked } = delivery
   if (!destination.isEnabled) return 'destination_disabled'
   if (lastError === 'connector_offline' && delivery.status === 'pending') return 'connector_offline'
+  if (lastError === 'connector_full' && delivery.status === 'pending')
+    return 'destination_saturated'
   if (delivery.status === 'throttled') {
     return delivery.throttledReason === 'destination_busy' ? 'destination_busy' : 'rate_limited'
   }
@@ -104,10 +106,9 @@ const SPEAK: Record<DeliveryCause, (delivery: ExplainedDelivery, nowMs: number) 
     action: 'raise_rate_limit',
   }),
   destination_saturated: (delivery) => ({
-    sentence: `Waits in line for ${nameOf(delivery)}, which gets at most ${count(delivery.destination?.concurrency ?? 1, 'request')} at once. No attempt is spent.`,
+    ...(delivery.lastError === 'connector_full' ? behindReplicas(delivery) : inLine(delivery)),
     sinceMs: waitsSince(delivery),
     nextAtMs: null,
-    action: null,
   }),
   retrying: (delivery, nowMs) => ({
     sentence: progressOf(delivery, nowMs),
@@ -148,6 +149,21 @@ function gaveUp(delivery: ExplainedDelivery): string {
   return attemptCount === 0
     ? `Gave up on ${name}; the last attempt: ${lastOf(delivery)}.`
     : `Gave up on ${name} after ${count(attemptCount, 'attempt')} over ${after}; the last: ${lastOf(delivery)}.`
+}
+
+function inLine(delivery: ExplainedDelivery): Pick<Said, 'sentence' | 'action'> {
+  const atOnce = count(delivery.destination?.concurrency ?? 1, 'request')
+  return {
+    sentence: `Waits in line for ${nameOf(delivery)}, which gets at most ${atOnce} at once. No attempt is spent.`,
+    action: null,
+  }
+}
+
+function behindReplicas(delivery: ExplainedDelivery): Pick<Said, 'sentence' | 'action'> {
+  return {
+    sentence: `Waits for the connector of ${nameOf(delivery)}: its replicas have as many requests as they take at once. No attempt is spent.`,
+    action: 'show_connector',
+  }
 }
 
 function answeredBusy(delivery: ExplainedDelivery): Said {

@@ -280,6 +280,12 @@ test.for<[cause: string, ExplainedEvent, sentence: string, action: string | null
     null,
   ],
   [
+    'destination_saturated',
+    event({ deliveries: [delivery({ isParked: true, lastError: 'connector_full' })] }),
+    'Waits for the connector of billing: its replicas have as many requests as they take at once. No attempt is spent.',
+    'show_connector',
+  ],
+  [
     'retrying',
     event({ deliveries: [delivery({ status: 'in_flight' })] }),
     'The first attempt to reach billing is under way.',
@@ -391,9 +397,9 @@ const MEMBERS: readonly Partial<ExplainedDelivery>[][] = [
   [false, true].map((isParked) => ({ isParked })),
   [false, true].map((isByHand) => ({ isByHand })),
   [null, 'rate_limit', 'destination_busy'].map((throttledReason) => ({ throttledReason })),
-  [null, 'timeout', 'expired', 'address_blocked', 'connection_deleted'].map((lastError) => ({
-    lastError,
-  })),
+  [null, 'timeout', 'expired', 'address_blocked', 'connection_deleted', 'connector_full'].map(
+    (lastError) => ({ lastError }),
+  ),
   [
     null,
     attempt,
@@ -403,8 +409,8 @@ const MEMBERS: readonly Partial<ExplainedDelivery>[][] = [
 
 /** The faults of the verdict on a delivery. */
 function faultsOf(given: ExplainedDelivery): string[] {
-  const { cause, sentence, nextAtMs, sinceMs } = explain(event({ deliveries: [given] }))
-  const { status, isParked, nextAttemptAtMs, destination: to } = given
+  const { sentence, nextAtMs, sinceMs } = explain(event({ deliveries: [given] }))
+  const { status, isParked, nextAttemptAtMs, lastError, destination: to } = given
   const isFull = to !== undefined && to.underWay >= to.concurrency
   const times = [nextAttemptAtMs, to?.busy?.untilMs]
   const faults: [name: string, isSo: boolean][] = [
@@ -417,7 +423,8 @@ function faultsOf(given: ExplainedDelivery): string[] {
     ['says under way', sentence.includes('under way') && status !== 'in_flight'],
     ['says disabled', sentence.includes('disabled') && to?.isEnabled !== false],
     ['says busy', /left alone|one request/.test(sentence) && (to?.busy ?? null) === null],
-    ['says in line', cause === 'destination_saturated' && !isParked && !isFull],
+    ['says in line', sentence.includes('in line') && !isParked && !isFull],
+    ['says full', sentence.includes('replicas') && lastError !== 'connector_full'],
     ['names another time', nextAtMs !== null && !times.includes(nextAtMs)],
     ['is so before it was made', sinceMs < T],
   ]
@@ -431,6 +438,6 @@ test('whatever is recorded of a delivery, its sentence is whole and claims nothi
     (all, options) => all.flatMap((state) => options.map((option) => ({ ...state, ...option }))),
     [{}],
   )
-  expect(states).toHaveLength(97_200)
+  expect(states).toHaveLength(116_640)
   expect(states.flatMap((state) => faultsOf(delivery(state)))).toEqual([])
 })

@@ -270,6 +270,19 @@ test('a full connector waits without an attempt, and stops nobody from getting t
   })
   const events = await Promise.all(routes.map(({ source }) => relay.acceptMany(source, 40)))
   await eventually(() => expect(now).toBe(64))
+  const waiting = await eventually(async () => {
+    const deliveries = await Promise.all(
+      events.flat().map(async (id) => await relay.deliveryOf(id)),
+    )
+    const found = deliveries.find(({ lastError }) => lastError === 'connector_full')
+    expect(found).toMatchObject({ status: 'pending', attemptCount: 0 })
+    return found
+  })
+  const { verdict } = await relay.get(`/v1/events/${waiting?.eventId}/timeline`)
+  expect(verdict).toMatchObject({
+    cause: 'destination_saturated',
+    sentence: expect.stringContaining('its replicas have as many requests as they take at once'),
+  })
   await sleep(1_000)
   release()
   for (const eventId of events.flat()) {

@@ -115,6 +115,14 @@ test('a full connector is no offline one, and is asked sooner', () => {
   const state = new BusyState(null, () => {})
   state.learn(0, { hasSucceeded: false, busy: null, held: 'full' }, 0)
   expect(state.untilMs).toBe(250)
+  expect(state.lastError).toBe('connector_full')
+  expect(state.isCutOff).toBe(true)
+})
+
+test('a connector that is only going away is not called full', () => {
+  const state = new BusyState(null, () => {})
+  state.learn(0, { hasSucceeded: false, busy: null, held: 'refused' }, 0)
+  expect(state.untilMs).toBe(250)
   expect(state.lastError).toBeNull()
   expect(state.isCutOff).toBe(true)
 })

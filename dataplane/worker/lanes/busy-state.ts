@@ -5,10 +5,11 @@ import type { Answered } from '../send/deliver.ts'
 /** Past this concurrency nothing holds a lane back that could still double. */
 const RAMP_MAX = 1_024
 
-/** First and longest wait until a connector that is offline or full is asked again, unless it says that it is online. */
+/** First and longest wait until a connector that took nothing is asked again, unless it says that it is online. */
 const HELD_MS = {
   offline: { first: 1_000, longest: 15_000 },
   full: { first: 250, longest: 2_000 },
+  refused: { first: 250, longest: 2_000 },
 } satisfies Record<Held, unknown>
 
 /**
@@ -40,8 +41,8 @@ export class BusyState {
   }
 
   /** Why its deliveries wait. */
-  get lastError(): 'connector_offline' | null {
-    return this.#held === 'offline' ? 'connector_offline' : null
+  get lastError(): 'connector_offline' | 'connector_full' | null {
+    return this.#held === null || this.#held === 'refused' ? null : `connector_${this.#held}`
   }
 
   get untilMs(): number {

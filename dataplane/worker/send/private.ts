@@ -76,7 +76,11 @@ function responseOf(
     case 'offline':
       return { ...unsent('connector_offline'), durationMs, held: 'offline' }
     case 'unsent':
-      return { ...unsent('connector_offline'), durationMs, held: 'full' }
+      return {
+        ...unsent('connector_offline'),
+        durationMs,
+        held: outcome.isFull ? 'full' : 'refused',
+      }
     case 'silent':
       return { ...unsent('connector_timeout'), durationMs, replicaId: outcome.replicaId }
     case 'lost':

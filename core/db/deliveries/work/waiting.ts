@@ -15,7 +15,7 @@ export interface Parked extends WaitingRow {
   status: 'pending' | 'throttled'
   /** Set when pacing or its destination holds it and it was not throttled before. */
   throttledAtMs: number | null
-  /** Why it waits, when that is not pacing: `destination_disabled`. */
+  /** Why it waits, when that is not pacing: `destination_disabled`, `connector_offline` or `connector_full`. */
   lastError: string | null
 }
 
