@@ -8,6 +8,8 @@ import { givenFor, type Environment } from '../../core/settings/setting-files.ts
 
 /** A first start fetches a server and makes a database. */
 const START_MS = 300_000
+/** `npm start` of another terminal may not have taken its directory yet. */
+const BEGIN_MS = 5_000
 const LOOK_MS = 250
 
 const Told = z.object({ apiUrl: z.string(), apiKey: z.string(), pid: z.number() })
@@ -41,20 +43,30 @@ async function findHere(
   print: (line: string) => void,
   stop: AbortSignal,
 ): Promise<FoundRelay> {
-  const deadline = performance.now() + START_MS
-  let hasSaid = false
-  while (performance.now() < deadline) {
+  const startedAt = performance.now()
+  let said = ''
+  const say = (line: string): void => {
+    if (line !== said) print(line)
+    said = line
+  }
+  let isStarting = false
+  while (performance.now() - startedAt < (isStarting ? START_MS : BEGIN_MS)) {
     const holder = Number.parseInt(read(join(dataDir, 'lock')) ?? '', 10)
-    if (!isAlive(holder)) break
-    const told = toldIn(join(dataDir, 'standalone.json'))
-    // The file of a start that was killed is there until the next one has begun.
-    if (told?.pid === holder) return told
-    if (!hasSaid) print(`The relay in ${dataDir} is starting: waiting for it`)
-    hasSaid = true
+    if (isAlive(holder)) {
+      const told = toldIn(join(dataDir, 'standalone.json'))
+      // The file of a start that was killed is there until the next one has begun.
+      if (told?.pid === holder) return told
+      isStarting = true
+      say(`The relay in ${dataDir} is starting: waiting for it`)
+    } else if (isStarting) {
+      break
+    } else {
+      say(`No relay runs in ${dataDir}: waiting ${BEGIN_MS / 1_000} s for npm start`)
+    }
     await sleep(LOOK_MS, undefined, { signal: stop })
   }
   throw new Error(
-    `The relay in ${dataDir} ${hasSaid ? 'did not become ready' : 'does not run'}. Start it with npm start in another terminal, and this once more. DATA_DIR names another directory; POSTERN_URL and POSTERN_API_KEY another relay.`,
+    `The relay in ${dataDir} ${isStarting ? 'did not become ready' : 'does not run'}. Start it with npm start in another terminal, and this once more. DATA_DIR names another directory; POSTERN_URL and POSTERN_API_KEY another relay.`,
   )
 }
 

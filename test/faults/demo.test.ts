@@ -41,7 +41,7 @@ test('npm run demo says that no relay runs, and ends with code 1', async () => {
   const { said, ended } = startDemo(dataDir)
   expect(await ended).toBe(1)
   expect(said()).toContain(`The relay in ${dataDir} does not run. Start it with npm start`)
-  expect(said().trim().split('\n')).toHaveLength(1)
+  expect(said().trim().split('\n')).toHaveLength(2)
 })
 
 test('npm run demo delivers what is posted, and removes what it and a killed one made', async () => {

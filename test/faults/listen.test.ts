@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync, writeFileSync, readdirSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync, readdirSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,8 +133,21 @@ test('without a relay listen says how to start one, and ends with code 1', async
   const { said, ended } = start(['3000'], { DATA_DIR: dataDir })
   expect(await ended).toBe(1)
   expect(said()).toContain(`The relay in ${dataDir} does not run. Start it with npm start`)
-  expect(said().trim().split('\n')).toHaveLength(1)
+  expect(said()).toContain(`No relay runs in ${dataDir}: waiting 5 s for npm start`)
+  expect(said().trim().split('\n')).toHaveLength(2)
   expect(readdirSync(dataDir)).toEqual([])
+})
+
+test('listen that is started a moment before npm start waits for it', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postern-listen-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
+  const port = await freePort()
+  const listening = start([String(port)], { DATA_DIR: dataDir })
+  await listening.says('waiting 5 s for npm start')
+  for (const name of ['lock', 'standalone.json']) {
+    copyFileSync(join(relay.dataDir, name), join(dataDir, name))
+  }
+  expect(await listening.ingestUrl()).toMatch(/^http:/)
 })
 
 test('a delivery to a server that is not running says so, and is made when it runs', async () => {
