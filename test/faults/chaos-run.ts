@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
+import { openConnector, type Agent } from './connector.ts'
 import { planFaults, type Fault } from './fault-plan.ts'
 import { numbered, startLoad, type Load, type LoadOptions, type Sent } from './load.ts'
 import { PARTS, type Relay } from './relay.ts'
@@ -20,6 +21,7 @@ const REPEAT_EVERY = 10
 const REPEAT_SECONDS = 4
 /** Deliveries that a fault leaves unsent are retried soon, not after the five minutes of the default policy. */
 const PATIENT = { retryPolicy: { strategy: 'schedule', scheduleSeconds: [1], maxAttempts: 50 } }
+const SOURCES = 3
 const ROUTE = { destination: PATIENT, keepsBodies: false }
 const KEYED = { idempotencyKeys: ['header.x-delivery'] }
 /** Answers that were not recorded when their worker or PostgreSQL went: two slow commits of traffic. */
@@ -71,14 +73,19 @@ interface Running {
 }
 
 /**
- * Loads a source with idempotency keys and one without while parts of the relay are killed, frozen and restarted, waits
- * until everything that waits is delivered, and counts.
+ * Loads a source with idempotency keys, one without, and one whose destination is private, while parts of the relay and an
+ * agent are killed, frozen and restarted, waits until everything that waits is delivered, and counts.
  */
 export async function runChaos(relay: Relay, options: ChaosOptions): Promise<Chaos> {
   await using stack = new AsyncDisposableStack()
-  const perSecond = options.perSecond / 2
+  const perSecond = options.perSecond / SOURCES
   const plain = stack.use(await openRoute(relay, 'without keys', ROUTE))
   const keyed = stack.use(await openRoute(relay, 'with keys', { ...ROUTE, source: KEYED }))
+  const connector = stack.use(await openConnector(relay, 'private'))
+  const destination = { ...PATIENT, ...connector.destination }
+  const hidden = stack.use(await openRoute(relay, 'private', { ...ROUTE, destination }))
+  const agents = ['one', 'two'].map((one) => connector.startAgent(one, [hidden.destination.url]))
+  await connector.online(agents.length)
   const start = (name: string, route: Route, more: Partial<LoadOptions>): Running => {
     const load = stack.use(startLoad({ ...route, perSecond, ...more }))
     return { name, route, load }
@@ -86,10 +93,11 @@ export async function runChaos(relay: Relay, options: ChaosOptions): Promise<Cha
   const running = [
     start('without keys', plain, {}),
     start('with keys', keyed, { requestOf: keyedRequest, eventOf: repeating(perSecond) }),
+    start('private', hidden, {}),
   ]
   const beside = await options.beside?.()
   if (beside !== undefined) stack.use(beside)
-  const { struck, downs } = await strikeAll(relay, options)
+  const { struck, downs } = await strikeAll(relay, agents[0], options)
   await beside?.[Symbol.asyncDispose]()
   await Promise.all(running.map(({ load }) => load.accepted(ACCEPTS_MS)))
   options.print?.('All parts run: waiting until everything is delivered')
@@ -129,10 +137,11 @@ function lateMs({ destination }: Route, sent: readonly Sent[], downs: readonly D
 /** Returns the faults that hit a part that ran, and when parts were down. Resolves when every part runs again. */
 async function strikeAll(
   relay: Relay,
+  agent: Agent | undefined,
   options: ChaosOptions,
 ): Promise<{ struck: Fault[]; downs: Down[] }> {
   const { durationMs, print } = options
-  using striker = new Striker(relay)
+  using striker = new Striker(relay, () => agent?.pid())
   const startedAt = performance.now()
   const passed = (): number => performance.now() - startedAt
   const reach = async (atMs: number): Promise<void> => {
@@ -201,13 +210,12 @@ async function accountFor(
 }
 
 /**
- * A fault to the worker, or to a server it writes to, can let what is under way be sent again: each destination's
- * concurrency, and what was answered and not recorded. Ingest, the API and the housekeeper send nothing.
+ * A fault to the worker, to what it sends through, or to a server it writes to, can let what is under way be sent again: each
+ * destination's concurrency, and what was answered and not recorded. Ingest, the API and the housekeeper send nothing.
  */
 function duplicatesMax(struck: readonly Fault[], perSecond: number): number {
-  const routes = 2
   const each =
-    routes * DESTINATION_CONCURRENCY_DEFAULT + Math.ceil((perSecond * UNRECORDED_MS) / 1_000)
-  const parts = new Set(['worker', 'postgres', 'nats'])
+    SOURCES * DESTINATION_CONCURRENCY_DEFAULT + Math.ceil((perSecond * UNRECORDED_MS) / 1_000)
+  const parts = new Set(['worker', 'gateway', 'agent', 'postgres', 'nats'])
   return struck.filter(({ part }) => parts.has(part)).length * each
 }

@@ -39,7 +39,7 @@ export interface Connector extends AsyncDisposable {
   online(replicas: number): Promise<void>
 }
 
-interface Agent extends AsyncDisposable {
+export interface Agent extends AsyncDisposable {
   pid(): number | undefined
 }
 

@@ -1,6 +1,6 @@
 import { PARTS, type Part } from './relay.ts'
 
-const KINDS = ['kill', 'restart', 'freeze'] as const
+export const KINDS = ['kill', 'restart', 'freeze'] as const
 
 /** A fault of a part: killed with -9, asked to end, or frozen for `forMs`. */
 export interface Fault {

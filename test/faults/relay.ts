@@ -36,7 +36,8 @@ const Told = z.object({
 
 const ROLES = ['ingest', 'worker', 'housekeeper', 'api', 'gateway'] as const
 const SERVERS = ['postgres', 'nats'] as const
-export const PARTS = [...ROLES, ...SERVERS] as const
+/** An agent of a connector is no part of the installation. */
+export const PARTS = [...ROLES, ...SERVERS, 'agent'] as const
 
 type RoleName = (typeof ROLES)[number]
 type ServerName = (typeof SERVERS)[number]
@@ -58,12 +59,19 @@ export interface Relay extends AsyncDisposable {
   supervisor(): number
   /** A second worker beside the supervisor's: they share the partitions. */
   startSecondWorker(): AsyncDisposable
+  /** A second gateway at this port. */
+  startSecondGateway(port: number): SecondGateway
   /** Starts the supervisor again on the same data and ports, after it was killed. */
   startAgain(): Promise<void>
 }
 
+interface SecondGateway extends AsyncDisposable {
+  /** As kill -9 does. Resolves when it is gone. */
+  kill(): Promise<void>
+}
+
 export function isRole(part: Part): part is RoleName {
-  return part !== 'postgres' && part !== 'nats'
+  return ROLES.some((role) => role === part)
 }
 
 /**
@@ -105,7 +113,20 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
     api: async (method, path, body) => await call(told, method, path, body),
     query: async (sql, values) => (await pool.query<object>(sql, [...values])).rows,
     supervisor: () => child.pid ?? 0,
-    startSecondWorker: () => startSecondWorker(dataDir, told),
+    startSecondWorker: () => {
+      const worker = startBeside('worker', dataDir, told)
+      return { [Symbol.asyncDispose]: async () => await stop(worker) }
+    },
+    startSecondGateway: (port) => {
+      const gateway = startBeside('gateway', dataDir, told, { GATEWAY_PORT: String(port) })
+      return {
+        async kill() {
+          signal(gateway.pid ?? 0, 'SIGKILL')
+          await isGone(gateway.pid ?? 0, STOP_MS)
+        },
+        [Symbol.asyncDispose]: async () => await stop(gateway),
+      }
+    },
     startAgain: async () => {
       child = launch()
       await ready(dataDir, child, log)
@@ -140,11 +161,14 @@ async function ready(
   throw new Error(`The relay in ${dataDir} does not start:\n${lastLines(log, LINES_SHOWN)}`)
 }
 
-function startSecondWorker(
+/** A process of a role beside those that the supervisor knows. */
+function startBeside(
+  role: RoleName,
   dataDir: string,
   { databaseUrl, natsUrl }: z.infer<typeof Told>,
-): AsyncDisposable {
-  const child = spawn(process.execPath, ['dataplane/worker/main.ts'], {
+  env: Record<string, string> = {},
+): ChildProcess {
+  return spawn(process.execPath, [`dataplane/${role}/main.ts`], {
     cwd: ROOT,
     env: {
       PATH: SURROUNDINGS.PATH,
@@ -154,10 +178,10 @@ function startSecondWorker(
       DELIVERY_ALLOW_CIDRS: '127.0.0.0/8',
       INSTANCE_NAME: 'stand-by',
       OPS_PORT: '0',
+      ...env,
     },
     stdio: 'ignore',
   })
-  return { [Symbol.asyncDispose]: async () => await stop(child) }
 }
 
 async function stop(child: ChildProcess): Promise<void> {

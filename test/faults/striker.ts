@@ -9,12 +9,14 @@ const RESTART: Partial<Record<Part, NodeJS.Signals>> = { postgres: 'SIGINT' }
 /** Does faults to the parts of a relay. Disposing of it, or the end of this process, wakes what is still frozen. */
 export class Striker implements Disposable {
   readonly #relay: Relay
+  readonly #agentPid: () => number | undefined
   readonly #frozen = new Map<Part, { pids: number[]; timer: NodeJS.Timeout }>()
 
   readonly #wakeAtExit = (): void => this.wakeAll()
 
-  constructor(relay: Relay) {
+  constructor(relay: Relay, agentPid: () => number | undefined) {
     this.#relay = relay
+    this.#agentPid = agentPid
     process.once('exit', this.#wakeAtExit)
   }
 
@@ -29,6 +31,7 @@ export class Striker implements Disposable {
   }
 
   pidOf(part: Part): number | undefined {
+    if (part === 'agent') return this.#agentPid()
     try {
       const pid = isRole(part) ? this.#relay.role(part) : this.#relay.server(part)
       return isAlive(pid) ? pid : undefined
