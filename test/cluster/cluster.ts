@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'
 import { createServer } from 'node:net'
@@ -252,7 +252,28 @@ async function startProcess({ dir, processes }: State, name: string): Promise<vo
   closeSync(log)
   await once(child, 'spawn')
   child.unref()
+  const noteEnd = async (code: number | null, signal: string | null): Promise<void> =>
+    await appendFile(join(dir, 'logs', name), `Ended with ${signal ?? code}\n`).catch(() => {})
+  child.once('exit', (code, signal) => void noteEnd(code, signal))
+  await untilNamed(child.pid ?? 0)
   await writeFile(join(dir, 'pids', name), String(child.pid))
+}
+
+/**
+ * Node calls a process spawned while the kernel still loads its file, and its command line is empty until that is read:
+ * seconds later where the disk is slow and the file is not in memory.
+ */
+async function untilNamed(pid: number): Promise<void> {
+  const deadline = performance.now() + READY_MS
+  while (performance.now() < deadline) {
+    if ((await commandLine(pid)) !== '' || (await hasEnded(pid))) return
+    await sleep(POLL_MS)
+  }
+  throw new Error(`Process ${pid} is not loaded after ${READY_MS} ms`)
+}
+
+async function commandLine(pid: number): Promise<string> {
+  return await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
 }
 
 /** The pid of a process of this cluster that runs, whoever started it. */
@@ -260,7 +281,7 @@ async function pidOf(dir: string, name: string): Promise<number | undefined> {
   try {
     const pid = Number(await readFile(join(dir, 'pids', name), 'utf8'))
     // The number may belong to a stranger by now; our command lines all name the directory.
-    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(dir) ? pid : undefined
+    return (await commandLine(pid)).includes(dir) ? pid : undefined
   } catch {
     return undefined
   }
