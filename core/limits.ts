@@ -104,6 +104,12 @@ export const CONNECTIONS_PER_SOURCE = 500
 /** Cost of matching an event with all filters of its source, in steps of 50 to 150 ns. Ours. */
 export const MATCH_STEPS_MAX = 250_000
 
+/**
+ * Bytes hashed to verify one request, over all its signatures, secrets, keys and contents; a public-key operation counts
+ * as 128 KiB for a key of 2,048 bits or less, and more with the square of its length. Ours.
+ */
+export const VERIFY_WORK_BYTES_MAX = 40 * 1024 * 1024
+
 /** Fields of a form: no provider comes near, and sorting them must stay cheap. Ours. */
 export const FORM_FIELDS_MAX = 5_000
 

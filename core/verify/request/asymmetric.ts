@@ -6,7 +6,13 @@ import {
 } from 'node:crypto'
 
 import { decodeExact, decodeSecretBase64 } from './encoding.ts'
-import { ConfigFault, type FetchedKey, type MemberPath } from './signed-request.ts'
+import {
+  ConfigFault,
+  type FetchedKey,
+  type MemberPath,
+  type SignedRequest,
+} from './signed-request.ts'
+import { affords } from './work.ts'
 
 export type PublicKeyAlgorithm = 'ed25519' | 'ecdsa_p256_sha256' | 'rsa_sha256' | 'rsa_sha1'
 
@@ -29,11 +35,14 @@ export function readPublicKey(
   return key
 }
 
+const RSA_FORM =
+  'an RSA public key of at most 8,192 bits with an exponent below 2^32: PEM or base64 SPKI'
+
 const KEY_FORM: Readonly<Record<PublicKeyAlgorithm, string>> = {
   ed25519: 'an Ed25519 public key: PEM, base64 SPKI, or its 32 bytes in hex or base64',
   ecdsa_p256_sha256: 'a public key of the curve P-256: PEM or base64 SPKI',
-  rsa_sha256: 'an RSA public key: PEM or base64 SPKI',
-  rsa_sha1: 'an RSA public key: PEM or base64 SPKI',
+  rsa_sha256: RSA_FORM,
+  rsa_sha1: RSA_FORM,
 }
 
 function parseKey(text: string, algorithm: PublicKeyAlgorithm): KeyObject | undefined {
@@ -65,8 +74,32 @@ function suits(key: KeyObject, algorithm: PublicKeyAlgorithm): boolean {
       return key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
     case 'rsa_sha256':
     case 'rsa_sha1':
-      return key.asymmetricKeyType === 'rsa'
+      return isUsualRsa(key)
   }
+}
+
+const RSA_BITS_MAX = 8_192
+const RSA_EXPONENT_MAX = 2n ** 32n
+
+/** Whether it is an RSA key that is checked fast: with some keys one operation takes longer than a turn of the loop. */
+export function isUsualRsa({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  const { modulusLength = Infinity, publicExponent = RSA_EXPONENT_MAX } = asymmetricKeyDetails ?? {}
+  return (
+    asymmetricKeyType === 'rsa' &&
+    modulusLength <= RSA_BITS_MAX &&
+    publicExponent < RSA_EXPONENT_MAX
+  )
+}
+
+/** Bytes that could be hashed while a key of few bits checks a signature. */
+const OPERATION_BYTES = 128 * 1024
+const FEW_BITS = 2_048
+
+/** Whether a request may cost another check of a signature over so many bytes. */
+export function affordsCheck(request: SignedRequest, key: KeyObject, bytes: number): boolean {
+  const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
+  const factor = Math.max(1, (modulusLength / FEW_BITS) ** 2)
+  return affords(request, bytes + OPERATION_BYTES * factor)
 }
 
 /** Whether bytes can be a signature of the algorithm at all. */

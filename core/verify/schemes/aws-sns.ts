@@ -1,5 +1,5 @@
 import type { ConfigOf } from '../config/verifier-config.ts'
-import { isValidAt, signatureMatches } from '../request/asymmetric.ts'
+import { affordsCheck, isValidAt, signatureMatches } from '../request/asymmetric.ts'
 import { decodeExact } from '../request/encoding.ts'
 import {
   type Check,
@@ -61,7 +61,11 @@ export function compileAwsSns({ topicArns }: ConfigOf<'aws_sns'>): Check {
     const valid = answer.keys.filter((key: FetchedKey) => isValidAt(key, nowMs))
     const matches = contents(message).some((content) => {
       const data = Buffer.from(content, 'utf8')
-      return valid.some(({ key }) => signatureMatches(algorithm, key, { data, signature }))
+      return valid.some(
+        ({ key }) =>
+          affordsCheck(request, key, data.length) &&
+          signatureMatches(algorithm, key, { data, signature }),
+      )
     })
     return matches ? VALID.none : rejected('signature_mismatch')
   }

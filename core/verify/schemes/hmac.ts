@@ -5,8 +5,9 @@ import type { SecretSlots } from '../config/secrets.ts'
 import type { ConfigOf } from '../config/verifier-config.ts'
 import { decodedSlots, sameBytes } from '../request/encoding.ts'
 import { type Check, ConfigFault, type Slot } from '../request/signed-request.ts'
-import { compileSigned, type Match } from './signed.ts'
-import { assemble, compileTemplates, type Content, SECRET } from './template.ts'
+import { affordsHash } from '../request/work.ts'
+import { compileSigned, type Match, type Reading } from './signed.ts'
+import { assemble, compileTemplates, type Content, lengthOf, SECRET } from './template.ts'
 
 /** A keyed MAC, or the plain hash of HubSpot's old schemes, over a template. Throws a ConfigFault. */
 export function compileHmac(config: ConfigOf<'hmac'>, slots: SecretSlots): Check {
@@ -32,7 +33,7 @@ function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
     for (const template of templates) {
       const content = assemble(template, reading)
       if (content === undefined) continue
-      const slot = matchingSlot(digests, content, reading.parsed.candidates)
+      const slot = matchingSlot(digests, content, reading)
       if (slot === undefined) continue
       reading.slot = slot
       reading.content = content
@@ -45,11 +46,13 @@ function macMatcher(config: ConfigOf<'hmac'>, slots: SecretSlots): Match {
 function matchingSlot(
   digests: readonly [Slot, Mac][],
   content: Content,
-  candidates: readonly Buffer[],
+  { view, parsed }: Reading,
 ): Slot | undefined {
+  const bytes = lengthOf(content)
   for (const [slot, digest] of digests) {
+    if (!affordsHash(view.request, bytes)) return undefined
     const expected = digest(content)
-    for (const candidate of candidates) if (sameBytes(candidate, expected)) return slot
+    for (const candidate of parsed.candidates) if (sameBytes(candidate, expected)) return slot
   }
   return undefined
 }

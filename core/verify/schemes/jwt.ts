@@ -11,7 +11,7 @@ import { z } from 'zod'
 
 import { type SecretSlots } from '../config/secrets.ts'
 import type { ConfigOf } from '../config/verifier-config.ts'
-import { isValidAt } from '../request/asymmetric.ts'
+import { affordsCheck, isUsualRsa, isValidAt } from '../request/asymmetric.ts'
 import { decodedSlots, decodeExact, sameBytes, sha256 } from '../request/encoding.ts'
 import {
   type Check,
@@ -341,12 +341,12 @@ function suits({ key, alg }: FetchedKey, algorithm: Algorithm): boolean {
   if (algorithm.startsWith('ES')) {
     return key.asymmetricKeyDetails?.namedCurve === CURVE[algorithm]
   }
-  return key.asymmetricKeyType === (algorithm === 'EdDSA' ? 'ed25519' : 'rsa')
+  return algorithm === 'EdDSA' ? key.asymmetricKeyType === 'ed25519' : isUsualRsa(key)
 }
 
-function keyMatches(fetchedKey: FetchedKey, { alg, signed, signature }: Reading): boolean {
-  if (!suits(fetchedKey, alg)) return false
+function keyMatches(fetchedKey: FetchedKey, { request, alg, signed, signature }: Reading): boolean {
   const { key } = fetchedKey
+  if (!suits(fetchedKey, alg) || !affordsCheck(request, key, signed.length)) return false
   const data = Buffer.from(signed, 'latin1')
   const digest = DIGEST[alg] ?? null
   if (alg.startsWith('ES')) {

@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto'
 
 import type { ConfigOf } from '../config/verifier-config.ts'
 import {
+  affordsCheck,
   fitsAlgorithm,
   isValidAt,
-  type PublicKeyAlgorithm,
   readPublicKey,
   signatureMatches,
 } from '../request/asymmetric.ts'
@@ -32,12 +32,20 @@ function keyMatcher(config: ConfigOf<'public_key'>): Match {
   return (reading) => {
     const found = findKeys(reading)
     if (found.kind === 'step') return found.step
-    const { candidates } = reading.parsed
+    const { view, parsed } = reading
+    const { candidates } = parsed
     for (const template of templates) {
       const content = assemble(template, reading)
       if (content === undefined) continue
       const data = joined(content)
-      if (!someKeyMatches(config.algorithm, found.keys, { data, candidates })) continue
+      const affordsKey = (key: KeyObject): boolean => affordsCheck(view.request, key, data.length)
+      const matches = found.keys.some((key) =>
+        candidates.some(
+          (signature) =>
+            affordsKey(key) && signatureMatches(config.algorithm, key, { data, signature }),
+        ),
+      )
+      if (!matches) continue
       reading.content = content
       return undefined
     }
@@ -48,16 +56,6 @@ function keyMatcher(config: ConfigOf<'public_key'>): Match {
 function joined(content: Content): Buffer {
   return Buffer.concat(
     content.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
-  )
-}
-
-function someKeyMatches(
-  algorithm: PublicKeyAlgorithm,
-  keys: readonly KeyObject[],
-  { data, candidates }: { data: Buffer; candidates: readonly Buffer[] },
-): boolean {
-  return keys.some((key) =>
-    candidates.some((signature) => signatureMatches(algorithm, key, { data, signature })),
   )
 }
 

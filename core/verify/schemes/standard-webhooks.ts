@@ -3,7 +3,7 @@ import { type KeyObject, verify as verifySignature } from 'node:crypto'
 import { compileMac, type Mac } from '../../mac.ts'
 import type { SecretSlots } from '../config/secrets.ts'
 import type { ConfigOf } from '../config/verifier-config.ts'
-import { ed25519Key } from '../request/asymmetric.ts'
+import { affordsCheck, ed25519Key } from '../request/asymmetric.ts'
 import {
   decodeExact,
   decodeSecret,
@@ -21,6 +21,7 @@ import {
   VALID,
 } from '../request/signed-request.ts'
 import { isSingleHeader } from '../request/view.ts'
+import { affordsHash } from '../request/work.ts'
 import { CANDIDATES_MAX, ITEMS_MAX } from './signature-parts.ts'
 import { isFresh, parseTimestamp } from './timestamp.ts'
 
@@ -202,6 +203,7 @@ function signatureMatches(scheme: Scheme, reading: Reading): Step {
   if (id.includes('.')) return 'signature_mismatch'
   const head = `${id}.${timestamp}.`
   for (const [slot, mac] of reading.v1.length === 0 ? [] : scheme.secrets) {
+    if (!affordsHash(request, request.body.length)) return 'signature_mismatch'
     const expected = mac([head, request.body])
     if (!reading.v1.some((candidate) => sameBytes(candidate, expected))) continue
     reading.slot = slot
@@ -210,7 +212,10 @@ function signatureMatches(scheme: Scheme, reading: Reading): Step {
   if (reading.v1a.length === 0 || scheme.publicKeys.length === 0) return 'signature_mismatch'
   const data = Buffer.concat([Buffer.from(head, 'latin1'), request.body])
   const matches = scheme.publicKeys.some((key) =>
-    reading.v1a.some((candidate) => verifySignature(null, data, key, candidate)),
+    reading.v1a.some(
+      (candidate) =>
+        affordsCheck(request, key, data.length) && verifySignature(null, data, key, candidate),
+    ),
   )
   return matches ? undefined : 'signature_mismatch'
 }

@@ -8,6 +8,7 @@ import { toBinary } from '../../request/text.ts'
 import { coversBody, type SignedConfig } from '../config/verifier-config.ts'
 import { ConfigFault } from '../request/signed-request.ts'
 import { isSingleHeader, plainFormOf, readerOf, type View } from '../request/view.ts'
+import { affords, affordsHash } from '../request/work.ts'
 import type { ParsedSignature } from './signature-parts.ts'
 
 /** The values that a content template can use. */
@@ -73,7 +74,14 @@ function hasOnly(view: View, names: ReadonlySet<string>): boolean {
   return fields !== undefined && [...fields.keys()].every((name) => names.has(name))
 }
 
-/** Undefined when the template does not apply to the request. */
+/** Reading a text and writing it as bytes takes as long as hashing twice as many. */
+const TEXT_COST = 2
+
+export function lengthOf(content: Content): number {
+  return content.reduce((bytes, part) => bytes + part.length, 0)
+}
+
+/** Undefined when the template does not apply to the request, or costs more than a request may. */
 export function assemble(template: Template, source: ContentSource): Content | undefined {
   const { bodyMustBeEmpty, onlyFields } = template
   if (bodyMustBeEmpty && source.view.request.body.length > 0) return undefined
@@ -84,6 +92,7 @@ export function assemble(template: Template, source: ContentSource): Content | u
     const value = typeof part === 'string' ? part : part(source)
     if (value === undefined) return undefined
     if (typeof value === 'string') {
+      if (!affordsHash(source.view.request, TEXT_COST * value.length)) return undefined
       text += value
       continue
     }
@@ -117,11 +126,19 @@ function fieldOf(placeholder: string, scheme: Scheme): string | Field {
   return field
 }
 
+/** Escaping a byte takes as long as hashing that many. */
+const ESCAPE_COST = 20
+
+function ofBody(read: (body: Buffer) => string, cost = 1): Field {
+  return ({ view: { request } }) =>
+    affords(request, request.body.length * cost) ? read(request.body) : undefined
+}
+
 const PLAIN: Readonly<Record<string, Field>> = {
   body: ({ view }) => view.request.body,
-  bodyEscaped: ({ view }) => escapeBody(view.request.body),
-  bodySha256: ({ view }) => createHash('sha256').update(view.request.body).digest('hex'),
-  bodyCrc32: ({ view }) => String(crc32(view.request.body)),
+  bodyEscaped: ofBody((body) => escapeBody(body), ESCAPE_COST),
+  bodySha256: ofBody((body) => createHash('sha256').update(body).digest('hex')),
+  bodyCrc32: ofBody((body) => String(crc32(body))),
   timestamp: (source) => source.timestamp,
   id: (source) => source.id,
   method: ({ view }) => view.request.method,

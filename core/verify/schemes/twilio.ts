@@ -8,6 +8,7 @@ import type { ConfigOf } from '../config/verifier-config.ts'
 import { decodedSlots, decodeExact, sameBytes, sha256 } from '../request/encoding.ts'
 import { type Check, rejected, type Slot, VALID } from '../request/signed-request.ts'
 import { plainFormOf, queryOf, singleAt, type View, viewOf } from '../request/view.ts'
+import { affordsHash } from '../request/work.ts'
 import { iriOf, signedUrl } from './template.ts'
 
 const SHA1_BYTES = 20
@@ -33,6 +34,7 @@ export function compileTwilio(config: ConfigOf<'twilio'>, slots: SecretSlots): C
     if (fields === undefined) return rejected('signature_mismatch')
     const bytes = Buffer.from(fields, 'latin1')
     for (const url of spellings(signedUrl(view, config.url))) {
+      if (!affordsHash(request, keys.length * bytes.length)) break
       const slot = matchingSlot(keys, { url, fields: bytes }, signature)
       if (slot !== undefined) return VALID[slot]
     }
