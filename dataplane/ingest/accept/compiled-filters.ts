@@ -6,6 +6,9 @@ import { compileFilter, storedFilter, type CompiledFilter } from '../../../core/
 /** Text of the filters that are kept, of all sources: compiled, they take up to seven times as much besides. */
 const KEPT_CHARACTERS_MAX = 8 * 1024 * 1024
 
+/** Text of the filters that compiled sources hold, of all organisations. */
+const HELD_CHARACTERS_MAX = 16 * 1024 * 1024
+
 /** Filters that one query reads: 1 MiB at most. */
 const READ_AT_ONCE = 64
 
@@ -13,6 +16,12 @@ const READ_AT_ONCE = 64
 interface Filtered {
   id: string
   filterVersion: string | null
+}
+
+/** The filters of a source by connection, and the length of their texts: each that several have counts once. */
+export interface SourceFilters {
+  byConnection: ReadonlyMap<string, CompiledFilter>
+  characters: number
 }
 
 interface Kept {
@@ -35,9 +44,7 @@ export class CompiledFilters {
   }
 
   /** Undefined when one of the filters has changed since its version was read. */
-  async of(
-    connections: readonly Filtered[],
-  ): Promise<ReadonlyMap<string, CompiledFilter> | undefined> {
+  async of(connections: readonly Filtered[]): Promise<SourceFilters | undefined> {
     const filters = new Map<string, CompiledFilter>()
     // Connections of one source often have the same filter.
     const byText = new Map<string, CompiledFilter>()
@@ -63,7 +70,9 @@ export class CompiledFilters {
         missing.delete(row.id)
       }
     }
-    return missing.size === 0 ? filters : undefined
+    if (missing.size > 0) return undefined
+    const characters = [...byText.keys()].reduce((sum, { length }) => sum + length, 0)
+    return { byConnection: filters, characters }
   }
 
   #keep(id: string, kept: Kept): void {
@@ -79,5 +88,29 @@ export class CompiledFilters {
   #drop(id: string): void {
     this.#characters -= this.#kept.get(id)?.text.length ?? 0
     this.#kept.delete(id)
+  }
+}
+
+/** Length of the filters that a process holds compiled, by the organisation that they belong to. */
+export class FilterMemory {
+  readonly #characters = new Map<string, number>()
+  #total = 0
+
+  add(organisationId: string, characters: number): void {
+    if (characters === 0) return
+    this.#total += characters
+    const sum = (this.#characters.get(organisationId) ?? 0) + characters
+    if (sum === 0) this.#characters.delete(organisationId)
+    else this.#characters.set(organisationId, sum)
+  }
+
+  /** The organisation that has to give some back: the one that has most. Undefined while all fit. */
+  debtor(): string | undefined {
+    if (this.#total <= HELD_CHARACTERS_MAX) return undefined
+    let most: string | undefined
+    for (const [id, sum] of this.#characters) {
+      if (most === undefined || sum > (this.#characters.get(most) ?? 0)) most = id
+    }
+    return most
   }
 }

@@ -18,7 +18,7 @@ import type { IngestResponse } from '../../../core/verify/config/ingest-response
 import { VerifierConfig } from '../../../core/verify/config/verifier-config.ts'
 import { handshakeKind, type HandshakeSecrets } from '../../../core/verify/handshake.ts'
 import { compileVerifier, type CompiledVerifier } from '../../../core/verify/verify.ts'
-import { CompiledFilters } from './compiled-filters.ts'
+import { CompiledFilters, FilterMemory, type SourceFilters } from './compiled-filters.ts'
 
 /** Sources kept compiled in one process, and unknown masks remembered. The least used give way. */
 const SOURCES_MAX = 50_000
@@ -68,6 +68,8 @@ export interface IngestSource {
   connections: readonly IngestConnection[]
   /** Filters of the enabled connections that have one, in their order. */
   filters: readonly CompiledFilter[]
+  /** Length of all its filters as text. */
+  filterCharacters: number
 }
 
 export interface SourcesDeps {
@@ -88,6 +90,7 @@ export class Sources {
   readonly #unknown = new Map<string, number>()
   readonly #again = new Set<string>()
   readonly #filters: CompiledFilters
+  readonly #filterMemory = new FilterMemory()
   #isLoadingAgain = false
   /** Counts what was forgotten: a load that began before may hold the old state and is not kept. */
   #generation = 0
@@ -150,6 +153,7 @@ export class Sources {
     if (maskId === undefined || source === undefined) return []
     this.#byMask.delete(maskId)
     this.#masks.delete(source.id)
+    this.#filterMemory.add(source.organisationId, -source.filterCharacters)
     return [maskId]
   }
 
@@ -177,7 +181,25 @@ export class Sources {
       if (this.#byMask.size >= SOURCES_MAX) this.#drop(this.#byMask.keys().next().value)
       this.#byMask.set(maskId, source)
       this.#masks.set(source.id, maskId)
+      this.#filterMemory.add(source.organisationId, source.filterCharacters)
+      this.#makeRoom(maskId)
       return source
+    }
+  }
+
+  /** A source stays while it is the only one, however many filters it has. */
+  #makeRoom(newest: string): void {
+    for (;;) {
+      const debtor = this.#filterMemory.debtor()
+      if (debtor === undefined) return
+      const oldest = this.#byMask
+        .entries()
+        .find(
+          ([maskId, source]) =>
+            maskId !== newest && source.organisationId === debtor && source.filterCharacters > 0,
+        )
+      if (oldest === undefined) return
+      this.#drop(oldest[0])
     }
   }
 }
@@ -189,7 +211,7 @@ function uses(source: IngestSource, kind: 'organisation' | 'destination', id: st
 
 function compileSource(
   row: IngestSourceRow,
-  filters: ReadonlyMap<string, CompiledFilter>,
+  filters: SourceFilters,
   deps: SourcesDeps,
 ): IngestSource {
   const secrets = openSourceSecrets(deps.keyring, row)
@@ -231,7 +253,7 @@ function compileSource(
       id: connection.id,
       destinationId: connection.destinationId,
       isEnabled: connection.isEnabled,
-      filter: filters.get(connection.id),
+      filter: filters.byConnection.get(connection.id),
       partition: partitionOf(
         row.organisationId,
         connection.destinationId,
@@ -240,8 +262,9 @@ function compileSource(
       maxAttempts: connection.maxAttempts,
     })),
     filters: row.connections.flatMap(({ id, isEnabled }) =>
-      isEnabled ? (filters.get(id) ?? []) : [],
+      isEnabled ? (filters.byConnection.get(id) ?? []) : [],
     ),
+    filterCharacters: filters.characters,
   }
 }
 
