@@ -6,7 +6,7 @@ import { readCursor } from '../../api/http/cursor.ts'
 import { answerOf, badRequest, faultsOf } from '../../api/http/failure.ts'
 import { comparable } from '../../api/http/idempotency.ts'
 import { ROUTES } from '../../api/routes.ts'
-import { FILTER_BYTES_MAX } from '../../core/limits.ts'
+import { FILTER_BYTES_MAX, LIST_LIMIT_MAX } from '../../core/limits.ts'
 import {
   compileFilter,
   Filter,
@@ -163,6 +163,15 @@ test('reading and compiling a filter takes a turn at most, valid or not', () => 
     const read = Filter.safeParse(JSON.parse(text))
     return read.success ? compileFilter(read.data) : read.error.issues.length
   })
+  expect(worst).toBeLessThan(1)
+})
+
+test('a page of the largest filters is written in a turn at most', () => {
+  const worst = worstOf(filters, (body) => {
+    const text = textWithin({ body }, FILTER_BYTES_MAX) ?? '{}'
+    return JSON.stringify({ data: many(LIST_LIMIT_MAX, () => ({ filter: JSON.parse(text) })) })
+  })
+  // It parses the filters too, as the driver does with each row.
   expect(worst).toBeLessThan(1)
 })
 
