@@ -36,6 +36,8 @@ export interface Deps {
   keyPrefix: string
   /** Public origin of ingest, without a slash at its end. */
   ingestUrl: string
+  /** The domain of the addresses of email sources; undefined: ingest takes no mail. */
+  mailDomain: string | undefined
   requestsPerMinute: number
   connectionsPerSource: number
   plans: Plans

@@ -73,6 +73,7 @@ await using app = buildApp({
   registry,
   keyPrefix: config.KEY_PREFIX,
   ingestUrl: ingestUrlOf(config),
+  mailDomain: config.SMTP_DOMAIN,
   requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
   connectionsPerSource: config.CONNECTIONS_PER_SOURCE,
   plans,

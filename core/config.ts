@@ -4,7 +4,8 @@ import { z } from 'zod'
 
 import { CONNECTIONS_PER_SOURCE } from './limits.ts'
 import { plansFaults } from './plans/plans-file.ts'
-import { clockFile, program } from './settings/file-kinds.ts'
+import { certificateFault, type CertificateFiles } from './settings/certificate.ts'
+import { clockFile, program, readableFile } from './settings/file-kinds.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
   cidrs,
@@ -12,6 +13,7 @@ import {
   host,
   kubernetesName,
   kubernetesNames,
+  mailDomain,
   mailSender,
   matching,
   oneOf,
@@ -55,6 +57,13 @@ const Settings = z.object({
   API_PORT: port.default(8080),
   INGEST_PORT: port.default(8081),
   GATEWAY_PORT: port.optional(),
+  /** Where ingest takes mail; without it there is none. */
+  SMTP_PORT: port.optional(),
+  /** Addresses of email sources end in it. */
+  SMTP_DOMAIN: mailDomain.optional(),
+  /** The certificate and its key, in PEM, for STARTTLS. */
+  SMTP_TLS_CERT_FILE: readableFile.optional(),
+  SMTP_TLS_KEY_FILE: readableFile.optional(),
   /** Where a role serves /livez, /readyz and /metrics; on the address of HOST unless it has its own. */
   OPS_PORT: port.optional(),
   OPS_HOST: host.optional(),
@@ -134,9 +143,13 @@ export function readSettings(
     ...look(values),
     ...spoolFaults(values),
     ...mailFaults(values),
+    ...tlsFaults(values),
     ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
     ...samePorts(withGatewayPort(values), 'API_PORT', 'GATEWAY_PORT'),
     ...samePorts(withGatewayPort(values), 'INGEST_PORT', 'GATEWAY_PORT'),
+    ...(['API_PORT', 'INGEST_PORT', 'GATEWAY_PORT'] as const).flatMap((name) =>
+      samePorts(withGatewayPort(values), name, 'SMTP_PORT'),
+    ),
     ...(values.SPOOL_REPLICAS !== undefined && !isGiven(env, 'NATS_URL', 'SPOOL_NATS_URL')
       ? [
           'SPOOL_REPLICAS: the NATS that npm start brings is one server. Set NATS_URL or SPOOL_NATS_URL to a cluster, or leave it out',
@@ -168,6 +181,7 @@ export function readConfig(env: Environment, ownPort?: OwnPort): Config {
     ...(values.SMTP_URL !== undefined && values.API_URL === undefined
       ? ['SMTP_URL: needs API_URL, the origin that links in mails begin with']
       : []),
+    ...(ownPort === 'INGEST_PORT' ? smtpFaults(values) : []),
     ...(ownPort === undefined
       ? []
       : samePorts({ OPS_PORT, ...withGatewayPort(values) }, ownPort, 'OPS_PORT')),
@@ -185,6 +199,18 @@ export function ingestUrlOf({
   INGEST_PORT,
 }: Pick<Settings, 'INGEST_URL' | 'INGEST_PORT'>): string {
   return INGEST_URL ?? `http://127.0.0.1:${INGEST_PORT}`
+}
+
+/** How ingest takes mail; undefined: it takes none. */
+export function mailSettingsOf({
+  SMTP_PORT,
+  SMTP_DOMAIN,
+  SMTP_TLS_CERT_FILE: cert,
+  SMTP_TLS_KEY_FILE: key,
+}: Values): { domain: string; certificate: CertificateFiles | undefined } | undefined {
+  if (SMTP_PORT === undefined || SMTP_DOMAIN === undefined) return undefined
+  const certificate = cert === undefined || key === undefined ? undefined : { cert, key }
+  return { domain: SMTP_DOMAIN, certificate }
 }
 
 /** Where agents dial. Left out, it is a free port like that of the API: a second relay on a machine takes none of the first. */
@@ -292,7 +318,7 @@ function shown(name: string, value: string): string {
   return ` ${JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text)}`
 }
 
-type PortName = OwnPort | 'OPS_PORT'
+type PortName = OwnPort | 'OPS_PORT' | 'SMTP_PORT'
 
 function samePorts(values: Values, one: PortName, other: PortName): string[] {
   if (values[one] !== values[other] || values[one] === undefined || values[one] === 0) return []
@@ -317,6 +343,28 @@ function mailFaults({ SMTP_URL, MAIL_FROM }: Values): string[] {
       ? 'MAIL_FROM: needs SMTP_URL, the server that mail is sent through'
       : 'SMTP_URL: needs MAIL_FROM, such as Postern <postern@example.com>',
   ]
+}
+
+/** The settings of the listener of mail, which is a part of ingest. */
+function smtpFaults(values: Values): string[] {
+  const { SMTP_PORT, SMTP_DOMAIN } = values
+  return [
+    ...(SMTP_PORT !== undefined && SMTP_DOMAIN === undefined
+      ? ['SMTP_DOMAIN: is missing. SMTP_PORT needs the domain of its addresses: mail.example.com']
+      : []),
+    ...samePorts(values, 'INGEST_PORT', 'SMTP_PORT'),
+    ...samePorts({ OPS_PORT, ...values }, 'OPS_PORT', 'SMTP_PORT'),
+    ...tlsFaults(values),
+  ]
+}
+
+function tlsFaults({ SMTP_TLS_CERT_FILE, SMTP_TLS_KEY_FILE }: Values): string[] {
+  if (SMTP_TLS_CERT_FILE === undefined && SMTP_TLS_KEY_FILE === undefined) return []
+  if (SMTP_TLS_CERT_FILE === undefined || SMTP_TLS_KEY_FILE === undefined) {
+    return ['SMTP_TLS_CERT_FILE and SMTP_TLS_KEY_FILE: set both of them, or none']
+  }
+  const fault = certificateFault({ cert: SMTP_TLS_CERT_FILE, key: SMTP_TLS_KEY_FILE })
+  return fault === undefined ? [] : [`SMTP_TLS_CERT_FILE and SMTP_TLS_KEY_FILE: ${fault}`]
 }
 
 function isGiven(env: Environment, ...names: string[]): boolean {

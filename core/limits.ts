@@ -80,6 +80,39 @@ export const READING_ORGANISATION_BYTES = 192 * 1024 * 1024
 export const BODY_RATE_SECONDS = 10
 export const BODY_BYTES_PER_SECOND_MIN = 500
 
+/**
+ * The listener of mail: connections, all of them and those of one address; seconds in which a sender may say nothing, and
+ * for one message; recipients of a message; refused ones of a connection. Ours.
+ */
+export const SMTP_CONNECTIONS_MAX = 100
+export const SMTP_CONNECTIONS_PER_ADDRESS = 10
+export const SMTP_IDLE_SECONDS = 30
+export const SMTP_MESSAGE_SECONDS = 300
+export const MAIL_RECIPIENTS_MAX = 10
+export const SMTP_REFUSED_RECIPIENTS_MAX = 20
+
+/** Headers of a mail: bytes, lines, and lines `Received`, past which the mail goes in a circle. Ours. */
+export const MAIL_HEAD_BYTES_MAX = 64 * 1024
+export const MAIL_HEAD_LINES_MAX = 500
+export const MAIL_RECEIVED_MAX = 30
+
+/** Parts of a mail: how deep they lie, and how many are attachments. The JSON that is made of it. Ours. */
+export const MAIL_DEPTH_MAX = 20
+export const MAIL_ATTACHMENTS_MAX = 50
+export const MAIL_BODY_BYTES_MAX = 8 * 1024 * 1024
+
+/**
+ * Bytes of mails that arrive at once, and of those that are read at once; seconds after which reading one is given up, and for
+ * the names that its authentication looks up. Ours.
+ */
+export const MAIL_ARRIVING_BYTES_MAX = 64 * 1024 * 1024
+export const MAIL_READING_BYTES_MAX = 16 * 1024 * 1024
+export const MAIL_READ_SECONDS = 15
+export const MAIL_LOOKUP_SECONDS = 3
+
+/** Signatures of DKIM that a mail may have: each costs a look-up. Ours. */
+export const MAIL_SIGNATURES_MAX = 10
+
 /** Units of 1,024 bytes. (decisions: Resources, Source) */
 export const PAYLOAD_KB_DEFAULT = 512
 export const PAYLOAD_KB_MAX = 5120

@@ -15,6 +15,8 @@ export interface Addresses {
   ingest: Address
   /** Its URL is a WebSocket's. */
   gateway: Address
+  /** The port of the listener of mail; undefined: there is none. */
+  smtp: number | undefined
   ops: OpsAddresses
 }
 
@@ -38,19 +40,22 @@ const PREDECESSOR_MS = 6_000
  * uses. After a start that was killed it waits for the roles of that one to let go.
  */
 export async function chooseAddresses(settings: Settings, afterKill: boolean): Promise<Addresses> {
-  const { HOST, API_PORT, INGEST_PORT, API_URL, INGEST_URL, GATEWAY_URL } = settings
-  const [spareApi = 0, spareIngest = 0, spareGateway = 0] = await freePorts(3)
+  const { HOST, API_PORT, INGEST_PORT, SMTP_PORT, API_URL, INGEST_URL, GATEWAY_URL } = settings
+  const [spareApi = 0, spareIngest = 0, spareGateway = 0, spareSmtp = 0] = await freePorts(4)
   const api = API_PORT || spareApi
   const ingest = INGEST_PORT || spareIngest
   const gateway = gatewayPortOf(settings) || spareGateway
+  const smtp = SMTP_PORT === undefined ? undefined : SMTP_PORT || spareSmtp
   const patienceMs = afterKill ? PREDECESSOR_MS : 0
   const faults = await Promise.all([
     portFault('API_PORT', { port: api, host: HOST, patienceMs }),
     portFault('INGEST_PORT', { port: ingest, host: HOST, patienceMs }),
     portFault('GATEWAY_PORT', { port: gateway, host: HOST, patienceMs }),
+    smtp && portFault('SMTP_PORT', { port: smtp, host: HOST, patienceMs }),
   ])
-  const ops = await chooseOps(settings, [api, ingest, gateway], patienceMs)
-  const found = [...faults, ...ops.faults].filter((fault) => fault !== undefined)
+  const used = [api, ingest, gateway, ...(smtp === undefined ? [] : [smtp])]
+  const ops = await chooseOps(settings, used, patienceMs)
+  const found = [...faults, ...ops.faults].filter((fault) => typeof fault === 'string')
   // A wrong HOST is the fault of each of them.
   if (found.length > 0) throw new SettingsError([...new Set(found)])
   return {
@@ -60,6 +65,7 @@ export async function chooseAddresses(settings: Settings, afterKill: boolean): P
       port: gateway,
       url: GATEWAY_URL ?? urlOn(HOST, gateway).replace(/^http/, 'ws'),
     },
+    smtp,
     ops: ops.addresses,
   }
 }

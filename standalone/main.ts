@@ -26,7 +26,7 @@ Postern runs
   Documentation   ${standalone.apiUrl}/docs
   Ingest          ${standalone.ingestUrl}
   Gateway         ${standalone.gatewayUrl}
-  Dashboard       ${standalone.dashboardUrl}
+${mailOf(standalone, settings)}  Dashboard       ${standalone.dashboardUrl}
   Project         ${standalone.projectId}
   API key         ${standalone.apiKey}
   Metrics         ${metricsOf(standalone.metricsUrls)}
@@ -46,6 +46,10 @@ Ctrl-C stops everything it started; the next start goes on where this one ended`
 function metricsOf(urls: Standalone['metricsUrls']): string {
   const lines = Object.entries(urls).map(([role, url]) => `${url} (${role})`)
   return lines.join('\n                  ')
+}
+
+function mailOf({ smtpPort }: Standalone, { HOST }: Settings): string {
+  return smtpPort === undefined ? '' : `  Mail            smtp://${HOST}:${smtpPort}\n`
 }
 
 /** Until there is an owner, whoever has the link becomes it. */

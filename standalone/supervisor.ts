@@ -29,6 +29,8 @@ import { openSetup } from './setup-link.ts'
 
 /** Deliveries of one machine go to programs beside it; a cluster allows no private address unless told. */
 const STANDALONE_ALLOW_CIDRS = '127.0.0.0/8,::1/128'
+/** The domain of mail that programs of this machine send. */
+const STANDALONE_MAIL_DOMAIN = 'localhost'
 const MIGRATE = 'api/migrate/main.ts'
 const ROLES = {
   api: 'api/main.ts',
@@ -73,6 +75,8 @@ export interface Standalone {
   apiUrl: string
   ingestUrl: string
   gatewayUrl: string
+  /** Where mail comes in; only where SMTP_PORT is set. */
+  smtpPort?: number
   dashboardUrl: string
   /** Where the first owner makes their account; null once there is one. */
   setupUrl: string | null
@@ -124,6 +128,7 @@ export async function startStandalone(
     apiUrl: addresses.api.url,
     ingestUrl: addresses.ingest.url,
     gatewayUrl: addresses.gateway.url,
+    ...(addresses.smtp !== undefined && { smtpPort: addresses.smtp }),
     dashboardUrl: addresses.api.url,
     setupUrl: null,
     metricsUrls,
@@ -227,6 +232,10 @@ function environment(
     GATEWAY_PORT: String(addresses.gateway.port),
     GATEWAY_URL: addresses.gateway.url,
   }
+  if (addresses.smtp !== undefined) {
+    set['SMTP_PORT'] = String(addresses.smtp)
+    set['SMTP_DOMAIN'] = settings.SMTP_DOMAIN ?? STANDALONE_MAIL_DOMAIN
+  }
   if (settings.DELIVERY_ALLOW_CIDRS === undefined) {
     print(`Deliveries may reach ${STANDALONE_ALLOW_CIDRS}: set DELIVERY_ALLOW_CIDRS to change it`)
     set['DELIVERY_ALLOW_CIDRS'] = STANDALONE_ALLOW_CIDRS
@@ -251,7 +260,8 @@ function environment(
 /** The files that settings name, for roles that run in another directory. */
 function absolutePaths(env: Environment): Environment {
   const named = SETTING_NAMES.map((name) => `${name}_FILE`)
-  const names = [...named, 'PLANS_FILE', 'TEST_CLOCK_FILE', 'NATS_SERVER_BIN']
+  const files = SETTING_NAMES.filter((name) => name.endsWith('_FILE'))
+  const names = [...named, ...files, 'NATS_SERVER_BIN']
   return Object.fromEntries(
     names.flatMap((name) => {
       const path = env[name]?.trim()

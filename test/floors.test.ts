@@ -66,8 +66,10 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['core/await-services.ts'],
   ],
   [
+    ['dataplane/ingest/budgets'],
     ['dataplane/ingest/accept'],
-    ['dataplane/ingest/http', 'dataplane/ingest/spool'],
+    ['dataplane/ingest/email/message', 'dataplane/ingest/http', 'dataplane/ingest/spool'],
+    ['dataplane/ingest/email'],
     ['dataplane/ingest'],
   ],
   [

@@ -36,11 +36,14 @@ export const EventSummary = z
       .describe('The values that the source’s `idempotencyKeys` selected; absent without them.'),
     rejectionReason: RejectionReason.optional(),
     verifiedWith: z.string().describe('The preset or the type of the verifier at that time.'),
-    method: z.string().describe('The method of the request.'),
+    method: z.string().describe('The method of the request; `MAIL` for a mail.'),
     path: z.string().describe('The path of the request below the ingest URL.'),
-    contentType: z.string().nullable().describe('Its `content-type`; null without one.'),
-    sizeBytes: z.int().describe('The size of its body.'),
-    isBinary: z.boolean().describe('Its body is no UTF-8 text.'),
+    contentType: z
+      .string()
+      .nullable()
+      .describe('Its `content-type`; null without one. A mail has `message/rfc822`.'),
+    sizeBytes: z.int().describe('The size of its body, or of the mail as it came.'),
+    isBinary: z.boolean().describe('Its body, or the mail as it came, is no UTF-8 text.'),
     remoteIp: z.string().describe('The address that it came from.'),
     createdAt: Timestamp.describe('When it came.'),
   })
@@ -51,9 +54,11 @@ export const Event = EventSummary.extend({
   query: Pairs.describe('Its query parameters as they came, with secrets masked.'),
   payload: z
     .unknown()
-    .describe('Its body, parsed: JSON, with its numbers as they were sent, or a form; else null.'),
-  raw: z.string().describe('Its body as text.'),
-  rawBase64: z.string().describe('Its body byte for byte, in base64.'),
+    .describe(
+      'Its body, parsed: JSON, with its numbers as they were sent, or a form; else null. For a mail they are its parts: sender, recipients, subject, texts, attachments.',
+    ),
+  raw: z.string().describe('Its body as text; a mail is its source as it came (RFC 5322).'),
+  rawBase64: z.string().describe('The same byte for byte, in base64.'),
   deliveries: z.array(Delivery).describe('Its newest deliveries, at most 100.'),
 }).meta({ id: 'Event', description: 'A webhook as it came in, with its newest deliveries.' })
 
@@ -83,13 +88,14 @@ export function viewEvent(
 ): z.output<typeof Event> {
   const headers = parseHeaders(row.headers)
   const request = storedRequest({ ...row, headers })
+  const came = row.mail ?? row.raw
   return {
     ...viewEventSummary(row),
     headers: asText(headers),
     query: request.query.map(([name, value]) => [name, value]),
     payload: request.payload(),
-    raw: row.raw.toString('utf8'),
-    rawBase64: row.raw.toString('base64'),
+    raw: came.toString('utf8'),
+    rawBase64: came.toString('base64'),
     deliveries,
   }
 }

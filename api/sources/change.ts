@@ -33,7 +33,7 @@ export function newSource(
     ...given,
     maskId: newMaskId(),
     isEnabled: true,
-    verifier: { type: 'none' },
+    verifier: bareVerifier(given.kind),
     secrets: null,
     secretHint: null,
     previousSecretExpiresAt: null,
@@ -55,6 +55,11 @@ export function newSource(
   }
 }
 
+/** Takes everything. */
+function bareVerifier(kind: Source['kind']): VerifierConfig {
+  return kind === 'email' ? { type: 'email', require: 'none' } : { type: 'none' }
+}
+
 /** The source with its changes; null puts a member back to its default. `part` begins the paths of faults. */
 export function changeSource<S extends Source>(
   keyring: Keyring,
@@ -62,9 +67,7 @@ export function changeSource<S extends Source>(
   changes: SourceChanges,
   { part, now }: { part: string; now: Date },
 ): S {
-  if (before.kind === 'email' && (changes.verifier?.type ?? 'none') !== 'none') {
-    refuseField(`${part}.verifier`, 'Email is not signed: a source of kind "email" has no verifier')
-  }
+  refuseOtherKind(before, changes, part)
   refuseAnswer(changes, part)
   const verified = changedVerifier(keyring, before, changes, part)
   return {
@@ -95,6 +98,20 @@ export function shownChanges(changes: SourceChanges): Record<string, unknown> {
       verifier: verifier === null ? null : splitSecrets(verifier).config,
     }),
     ...(handshake !== undefined && { handshake: handshake === null ? null : {} }),
+  }
+}
+
+/** Mail is verified in a way of its own. */
+function refuseOtherKind({ kind }: Source, { verifier }: SourceChanges, part: string): void {
+  const type = verifier?.type ?? 'none'
+  if (kind === 'email' && type !== 'none' && type !== 'email') {
+    refuseField(
+      `${part}.verifier`,
+      'Mail is not signed like a webhook: a source of kind "email" has a verifier of type "email", or none',
+    )
+  }
+  if (kind === 'http' && type === 'email') {
+    refuseField(`${part}.verifier`, 'Only a source of kind "email" has a verifier of type "email"')
   }
 }
 
@@ -154,7 +171,7 @@ function changedVerifier(
   const { config, secrets } =
     change === undefined
       ? { config: stored, secrets: {} }
-      : splitSecrets(change ?? { type: 'none' })
+      : splitSecrets(change ?? bareVerifier(before.kind))
   const isSame = config.type === stored.type && config.preset === stored.preset
   const kept = isSame && (!holdsSecret(secrets) || isSameSecret(secrets.current, held.current))
   const verifyToken = handshake === undefined ? held.verifyToken : handshake?.verifyToken

@@ -65,10 +65,13 @@ export const Source = z
     id: Id('src').describe('The id of the source.'),
     projectId: Id('prj').describe('The project that it is in.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
-    kind: Kind.describe('How webhooks come in.'),
+    kind: Kind.describe('How events come in: as requests, or as mails.'),
     maskId: z.string().describe('The secret part of its ingest URL.'),
     ingestUrl: z.string().describe('Where the provider sends its webhooks.'),
-    ingestAddress: z.string().nullable().describe('Where mail comes in; null for `http`.'),
+    ingestAddress: z
+      .string()
+      .nullable()
+      .describe('Where mail comes in; null for `http`, and where the installation takes no mail.'),
     isEnabled: z.boolean().describe('A disabled source takes no requests.'),
     verifier: VerifierConfig.describe('How requests are verified, without the secret.'),
     secretHint: z
@@ -157,7 +160,9 @@ export type SourceChanges = z.output<typeof Changes>
 
 export const SourceCreate = Changes.extend({
   name: changeable.name,
-  kind: Kind.optional().describe('How webhooks come in; `http` by default.'),
+  kind: Kind.optional().describe(
+    'How events come in: as requests at `ingestUrl`, or as mails at `ingestAddress`; `http` by default.',
+  ),
 }).meta({
   id: 'SourceCreate',
   description: 'A source to create.',
@@ -180,9 +185,16 @@ interface Rotation {
   used: SecretUsage | undefined
 }
 
+/** The addresses of the installation, and the rotation of the source. */
+interface Shown {
+  ingestUrl: string
+  mailDomain: string | undefined
+  rotation: Rotation | undefined
+}
+
 export function viewSource(
   row: ActiveSource,
-  { ingestUrl, rotation }: { ingestUrl: string; rotation: Rotation | undefined },
+  { ingestUrl, mailDomain, rotation }: Shown,
 ): z.output<typeof Source> {
   return {
     id: encodeId('src', row.id),
@@ -191,7 +203,8 @@ export function viewSource(
     kind: row.kind,
     maskId: row.maskId,
     ingestUrl: `${ingestUrl}/${row.maskId}`,
-    ingestAddress: null,
+    ingestAddress:
+      row.kind === 'email' && mailDomain !== undefined ? `${row.maskId}@${mailDomain}` : null,
     isEnabled: row.isEnabled,
     verifier: row.verifier,
     secretHint: row.secretHint,

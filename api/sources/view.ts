@@ -13,7 +13,7 @@ export async function showSource(deps: Deps, row: ActiveSource): Promise<View> {
 
 /** Shows each of `rows`, with how its secrets are used while a rotation is under way. */
 export async function sourceViewer(
-  { db, clock, ingestUrl }: Deps,
+  { db, clock, ingestUrl, mailDomain }: Deps,
   rows: readonly ActiveSource[],
 ): Promise<(row: ActiveSource) => View> {
   const nowMs = clock.now()
@@ -25,6 +25,7 @@ export async function sourceViewer(
     const used = row.rotationId === null ? undefined : usage.get(row.rotationId)
     return viewSource(row, {
       ingestUrl,
+      mailDomain,
       rotation: previousExpiresAt && { previousExpiresAt, used },
     })
   }

@@ -242,3 +242,16 @@ test.for([
 ])('parseHeaders() refuses %s', (json) => {
   expect(() => parseHeaders(json)).toThrow(/headers|JSON/)
 })
+
+test('deliveryHeaders() forwards the type of a mail’s body and none of the mail’s headers', () => {
+  const sent: Pair[] = [
+    ['content-type', 'application/json'],
+    ['Subject', 'x'],
+    ['Authorization', 'y'],
+    ['postern-hops', '5'],
+  ]
+  expect(built(sent, [], { verifiedWith: 'email' })).toEqual([
+    ['content-type', 'application/json'],
+    ...built([], [], { verifiedWith: 'email' }),
+  ])
+})

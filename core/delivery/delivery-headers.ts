@@ -20,6 +20,12 @@ export interface DeliveryFacts {
 /** Stands in a stored event for the value that carried a source's shared secret. (decisions: Ingest) */
 export const MASKED_VALUE = '***'
 
+/**
+ * The name of the verifier of mail. Headers of a mail are in the body that is made of it: as headers of a request they would
+ * mean other things, and be longer than servers take.
+ */
+const MAIL_VERIFIED = 'email'
+
 const NAME_LENGTH_MAX = 256
 const VALUE_LENGTH_MAX = 8_192
 
@@ -54,10 +60,12 @@ export function deliveryHeaders(
   own: readonly Header[],
 ): string[] {
   const ownIndex = indexByName(own)
-  const hops = namedByConnection(eventHeaders)
+  const relayable =
+    facts.verifiedWith === MAIL_VERIFIED ? eventHeaders.filter(isType) : eventHeaders
+  const hops = namedByConnection(relayable)
   const flat: string[] = []
   let relayed = 0
-  for (const [given, value] of eventHeaders) {
+  for (const [given, value] of relayable) {
     const { name, sentAs } = incoming(given)
     if (name === HOPS_HEADER) relayed = Math.max(relayed, hopsOf(value))
     if (sentAs === undefined || value === MASKED_VALUE) continue
@@ -70,6 +78,10 @@ export function deliveryHeaders(
     if (ownIndex?.get(name.toLowerCase()) === index) flat.push(name, value)
   })
   return flat
+}
+
+function isType([name]: Header): boolean {
+  return name === 'content-type'
 }
 
 /** Headers as they are stored: a list of names with their values. Checked by hand: a schema makes each pair anew. */

@@ -26,6 +26,8 @@ const Meta = z.object({
   outcomes: z.string().nullable(),
   verifiedUs: z.number(),
   matchedUs: z.number(),
+  /** Bytes of the source of a mail; null when it is none. */
+  mailBytes: z.number().nullable().default(null),
   deliveries: z.array(
     z.object({
       connectionId: z.string(),
@@ -37,20 +39,25 @@ const Meta = z.object({
 })
 
 /** An event that was accepted while PostgreSQL was away: all of it, matched when it came. Its deliveries have no ids yet. */
-export type SpooledEvent = z.infer<typeof Meta> & { raw: Buffer }
+export type SpooledEvent = Omit<z.infer<typeof Meta>, 'mailBytes'> & {
+  raw: Buffer
+  mail: Buffer | null
+}
 
-/** Layout: length of the JSON (4 bytes), JSON, body. The body stays the bytes it came in. */
-export function encodeSpooled({ raw, ...meta }: SpooledEvent): Buffer {
-  const json = Buffer.from(JSON.stringify(meta))
+/** Layout: length of the JSON (4 bytes), JSON, source of a mail, body. Both stay the bytes they came in. */
+export function encodeSpooled({ raw, mail, ...meta }: SpooledEvent): Buffer {
+  const json = Buffer.from(JSON.stringify({ ...meta, mailBytes: mail?.length ?? null }))
   const length = Buffer.allocUnsafe(4)
   length.writeUInt32BE(json.length, 0)
-  return Buffer.concat([length, json, raw])
+  return Buffer.concat(mail === null ? [length, json, raw] : [length, json, mail, raw])
 }
 
 /** Throws when the bytes are not an event of ours. */
 export function decodeSpooled(data: Uint8Array): SpooledEvent {
   const message = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   const end = 4 + message.readUInt32BE(0)
-  const meta: unknown = JSON.parse(message.toString('utf8', 4, end))
-  return { ...Meta.parse(meta), raw: message.subarray(end) }
+  const { mailBytes, ...meta } = Meta.parse(JSON.parse(message.toString('utf8', 4, end)))
+  const bodyAt = end + (mailBytes ?? 0)
+  const mail = mailBytes === null ? null : message.subarray(end, bodyAt)
+  return { ...meta, mail, raw: message.subarray(bodyAt) }
 }

@@ -20,6 +20,13 @@ export const BAD_VALUES: Readonly<
     ['10 MB', 'a whole number from 1 to 100'],
     ['0', 'a whole number from 1 to 100'],
   ],
+  SMTP_PORT: [['smtp', 'must be a port']],
+  SMTP_DOMAIN: [
+    ['mail.example.com.', 'must be a domain: mail.example.com'],
+    ['x@example.com', 'must be a domain'],
+  ],
+  SMTP_TLS_CERT_FILE: [['/none/tls.crt', 'there is no such file']],
+  SMTP_TLS_KEY_FILE: [['/none/tls.key', 'there is no such file']],
   SPOOL_MAX_MB: [['1GB', 'a whole number from 1 to']],
   SPOOL_REPLICAS: [['2', 'a whole number from 3 to 5']],
   API_REQUESTS_PER_MINUTE: [['many', 'a whole number']],

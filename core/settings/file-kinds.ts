@@ -20,6 +20,12 @@ export function fileFault(path: string, mode = constants.R_OK): string | undefin
   }
 }
 
+/** A file, by its path. */
+export const readableFile = z.string().transform((path, context) => {
+  const fault = fileFault(path)
+  return fault === undefined ? path : refuse(context, fault)
+})
+
 /** A file of milliseconds to add to the clock. Empty is 0: whoever writes it may have begun to. */
 export const clockFile = z.string().transform((path, context) => {
   const fault = fileFault(path) ?? clockFault(path)

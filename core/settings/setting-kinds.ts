@@ -54,6 +54,15 @@ export function matching(pattern: RegExp, message: string) {
   return z.string().regex(pattern, message)
 }
 
+const DOMAIN =
+  /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+
+/** The part of an address behind its @, in lower case. */
+export const mailDomain = z
+  .string()
+  .transform((text) => text.toLowerCase())
+  .pipe(matching(DOMAIN, 'must be a domain: mail.example.com'))
+
 /** The address to listen on. */
 export const host = z.string().refine((text) => text === 'localhost' || isIP(text) !== 0, {
   error:

@@ -109,6 +109,7 @@ function typeFaults(config: Member['config']): MemberFault[] {
     case 'adyen':
     case 'ip_allow_list':
     case 'all_of':
+    case 'email':
       return []
   }
 }

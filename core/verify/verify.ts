@@ -1,6 +1,7 @@
 import { challengeTest } from './challenges.ts'
 import type { SecretSlots } from './config/secrets.ts'
 import { VERIFIER_TYPES, VerifierConfig, verifiedWith } from './config/verifier-config.ts'
+import { compileEmail } from './email-check.ts'
 import {
   type Check,
   ConfigFault,
@@ -101,6 +102,8 @@ function checkOf(config: VerifierConfig, slots: SecretSlots): Check {
       return compileAdyen(config, slots)
     case 'aws_sns':
       return compileAwsSns(config)
+    case 'email':
+      return compileEmail(config)
     case 'all_of':
       return allOf(
         config.verifiers.map((member, index) =>

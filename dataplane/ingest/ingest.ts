@@ -12,6 +12,7 @@ import {
   reportProcess,
   type ProcessIdentity,
 } from '../../core/db/processes/processes.ts'
+import { compileCidrs } from '../../core/egress/address.ts'
 import { newId } from '../../core/ids.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/nats.ts'
@@ -26,13 +27,19 @@ import { every } from '../every.ts'
 import type { Fallback, Incoming, StoreResult } from './accept/event.ts'
 import { openIngestMetrics, type IngestMetrics } from './accept/ingest-metrics.ts'
 import { Publisher } from './accept/publisher.ts'
-import { RejectionCounts } from './accept/rejection-counts.ts'
-import { Rejections } from './accept/rejections.ts'
 import { Sources } from './accept/sources.ts'
 import { openStore } from './accept/store.ts'
+import { IngestLimits } from './budgets/limits.ts'
+import { RejectionCounts } from './budgets/rejection-counts.ts'
+import { Rejections } from './budgets/rejections.ts'
+import { ArrivingMails } from './email/arriving.ts'
+import { MailListener, type MailSettings } from './email/listener.ts'
+import { openMailMetrics } from './email/mail-metrics.ts'
+import { MailReader } from './email/message/mail-reader.ts'
+import type { MailDeps } from './email/receive.ts'
 import { BodyReader } from './http/body.ts'
+import type { HandleDeps } from './http/handle.ts'
 import { Handshakes } from './http/handshakes.ts'
-import { IngestLimits } from './http/limits.ts'
 import { SecretUsage } from './http/secret-usage.ts'
 import { buildServer } from './http/server.ts'
 import { measureSpool } from './spool/spool-metrics.ts'
@@ -70,6 +77,8 @@ export interface IngestDeps {
   /** Unique among running ingest processes; one that restarts takes its former self's place. */
   name: string
   registry: Registry
+  /** How it takes mail. Undefined: it takes none. */
+  mail?: MailSettings | undefined
   /** Where events go while PostgreSQL is away. Undefined: nowhere, they are answered 503. */
   spool?: SpoolSettings | undefined
 }
@@ -77,6 +86,8 @@ export interface IngestDeps {
 /** The ingest listener and what is asked of its process. */
 interface Ingest extends AsyncDisposable {
   app: FastifyInstance
+  /** The listener of mail. */
+  mail: MailListener | undefined
   /** Rejects while it cannot accept. */
   ready(): Promise<void>
 }
@@ -96,28 +107,22 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const store = openBatches(deps, metrics, spooling?.outage)
   const notices = new EventNotices(nats)
   const limits = new IngestLimits({ nats, clock, log, processId })
-  const app = buildServer(
-    {
-      clock,
-      log,
-      requestLog: withoutRedaction(log),
-      metrics,
-      sources,
-      store,
-      publisher,
-      notices,
-      limits,
-      rejections: new Rejections(clock),
-      unstored,
-      bodies: new BodyReader(),
-      keys: new KeyStore(deps.dispatcher),
-      handshakes: openHandshakes(deps, activity),
-      secretUsage,
-      noteEvent: (source) => activity.noteEvent(source.id),
-      ingestUrl: deps.ingestUrl,
-    },
-    deps.trustedProxies,
-  )
+  const accepting = {
+    clock,
+    log,
+    requestLog: withoutRedaction(log),
+    sources,
+    store,
+    publisher,
+    notices,
+    limits,
+    rejections: new Rejections(clock),
+    unstored,
+    noteEvent: (source: { id: string }) => activity.noteEvent(source.id),
+  }
+  const handshakes = openHandshakes(deps, activity)
+  const app = openServer(deps, { ...accepting, metrics, handshakes, secretUsage })
+  const mail = deps.mail && openMail(deps, accepting, deps.mail)
   const feed = await followConfig({ db, nats, log, processId, signal: stop.signal }, (changes) =>
     sources.forget(changes),
   )
@@ -133,11 +138,12 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   }
   return {
     app,
+    mail: mail?.listener,
     async ready() {
       if (spooling?.spool.isUsable !== true) await ping(db)
     },
     async [Symbol.asyncDispose]() {
-      await app.close()
+      await Promise.all([app.close(), mail?.close()])
       await store.drain()
       stop.abort()
       await feed.done
@@ -163,6 +169,35 @@ function openBatches(
     metrics.observeBatch(events.length)
     return await store(events)
   })
+}
+
+function openServer(
+  { dispatcher, ingestUrl, trustedProxies }: IngestDeps,
+  parts: Omit<HandleDeps, 'bodies' | 'keys' | 'ingestUrl'>,
+): FastifyInstance {
+  const own = { bodies: new BodyReader(), keys: new KeyStore(dispatcher), ingestUrl }
+  return buildServer({ ...parts, ...own }, trustedProxies)
+}
+
+/** The listener of mail, with the thread that reads it. */
+function openMail(
+  { registry, trustedProxies }: IngestDeps,
+  accepting: Omit<MailDeps, 'metrics' | 'reader' | 'domain'>,
+  { domain, certificate }: MailSettings,
+): { listener: MailListener; close: () => Promise<void> } {
+  const reader = new MailReader(accepting.log)
+  const metrics = openMailMetrics(registry, () => listener.connections)
+  const listener = new MailListener(
+    { ...accepting, metrics, reader, domain, arriving: new ArrivingMails() },
+    { certificate, trusted: compileCidrs(trustedProxies) },
+  )
+  return {
+    listener,
+    async close() {
+      await listener[Symbol.asyncDispose]()
+      await reader[Symbol.asyncDispose]()
+    },
+  }
 }
 
 function openHandshakes(deps: IngestDeps, activity: Activity): Handshakes {

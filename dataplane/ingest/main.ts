@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
-import { ingestUrlOf, opsOf } from '../../core/config.ts'
+import { ingestUrlOf, mailSettingsOf, opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
@@ -66,6 +66,7 @@ await using ingest = await openIngest({
   trustedProxies: config.TRUSTED_PROXIES,
   name: config.INSTANCE_NAME,
   registry,
+  mail: mailSettingsOf(config),
   spool: spoolSettings(config),
 })
 capConnections(ingest.app.server, {
@@ -76,6 +77,11 @@ capConnections(ingest.app.server, {
 await listenOrEnd('INGEST_PORT', () =>
   ingest.app.listen({ host: config.HOST, port: config.INGEST_PORT }),
 )
+const { mail } = ingest
+const { SMTP_PORT: smtpPort } = config
+if (mail !== undefined && smtpPort !== undefined) {
+  await listenOrEnd('SMTP_PORT', () => mail.listen(smtpPort, config.HOST))
+}
 readiness.is({ PostgreSQL: () => ingest.ready() })
 
 log.info('Started')

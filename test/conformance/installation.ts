@@ -33,7 +33,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const clockFile = join(path, 'clock')
   writeFileSync(clockFile, '0')
   const DATA_DIR = join(path, 'relay')
-  const allowed = { DELIVERY_ALLOW_CIDRS: `${ENDPOINT_HOST}/32` }
+  const allowed = { DELIVERY_ALLOW_CIDRS: `${ENDPOINT_HOST}/32`, SMTP_PORT: '0' }
   const relay = stack.use(await startRelay({ DATA_DIR, TEST_CLOCK_FILE: clockFile, ...allowed }))
   const { dataDir } = relay
   const told = Told.parse(JSON.parse(readFileSync(join(dataDir, 'standalone.json'), 'utf8')))

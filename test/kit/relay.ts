@@ -12,6 +12,7 @@ import { openEgress } from '../../core/egress/egress.ts'
 import { ensureDeliveryStream } from '../../core/jetstream/delivery-stream.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS, SOCKETS_MAX } from '../../core/limits.ts'
 import { openNats } from '../../core/nats.ts'
+import type { CertificateFiles } from '../../core/settings/certificate.ts'
 import { startHousekeeper } from '../../dataplane/housekeeper/housekeeper.ts'
 import { openIngest } from '../../dataplane/ingest/ingest.ts'
 import type { SpoolSettings } from '../../dataplane/ingest/spool/spool.ts'
@@ -47,6 +48,8 @@ export interface Sent {
 
 export interface IngestProcess {
   url: string
+  /** Where it takes mail; undefined: it takes none. */
+  smtpPort: number | undefined
   registry: Registry
   app: FastifyInstance
   /** Rejects while it cannot accept: what /readyz asks. */
@@ -85,6 +88,8 @@ export interface RelayOptions extends WorldOptions {
   deliveryCidrs?: readonly string[]
   /** Private ranges that ingest may fetch keys from: none by default. */
   keyCidrs?: readonly string[]
+  /** The certificate of its listener of mail, which there is with a `mailDomain`. */
+  certificate?: CertificateFiles
   /** Attempts that a worker may have under way. */
   socketsMax?: number
   /** False: events are stored and published, and wait for `startWorker`. */
@@ -161,7 +166,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   const ingests = new Set<IngestProcess>()
   const open = async (): Promise<IngestProcess> => {
     const opened = await openIngestOn(
-      { ...world, ...world.deps },
+      { ...world, ...world.deps, certificate: options.certificate },
       `ingest-${ingests.size}`,
       options.keyCidrs,
     )
@@ -266,14 +271,21 @@ async function onNats(world: World, natsUrl: string): Promise<World> {
 
 /** The parts of an installation that a process of the data plane needs. */
 type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
-  Pick<Deps, 'clock' | 'log' | 'plans' | 'ingestUrl'> & { spool?: SpoolSettings }
+  Pick<Deps, 'clock' | 'log' | 'plans' | 'ingestUrl'> & {
+    mailDomain?: string | undefined
+    spool?: SpoolSettings
+    certificate?: CertificateFiles | undefined
+    trustedProxies?: readonly string[]
+  }
 
 /** A further ingest process, with connections of its own as a process has. */
 export async function openIngestOn(
-  { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl, spool }: Installation,
+  installation: Installation,
   name: string,
   keyCidrs: readonly string[] = [],
 ): Promise<IngestProcess> {
+  const { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl, spool } = installation
+  const { mailDomain: domain, certificate, trustedProxies = [] } = installation
   const stack = new AsyncDisposableStack()
   const pool = openPool({
     url: databaseUrl,
@@ -298,14 +310,16 @@ export async function openIngestOn(
       plans,
       dispatcher: egress.dispatcher,
       ingestUrl,
-      trustedProxies: [],
+      trustedProxies,
+      mail: domain === undefined ? undefined : { domain, certificate },
       name,
       registry,
       spool,
     }),
   )
   const url = await ingest.app.listen({ host: '127.0.0.1', port: 0 })
-  return { ...ingest, url, registry, stop: async () => await stack.disposeAsync() }
+  const smtpPort = await ingest.mail?.listen(0, '127.0.0.1')
+  return { ...ingest, url, smtpPort, registry, stop: async () => await stack.disposeAsync() }
 }
 
 async function openWorkerOn(

@@ -91,6 +91,8 @@ export interface WorldOptions {
   connectionsPerSource?: number
   allowCidrs?: readonly string[]
   ingestUrl?: string
+  /** The domain of email sources: none unless told. */
+  mailDomain?: string
   /** Where agents would dial; without it there is no private delivery. */
   gatewayUrl?: string
   trustedProxies?: readonly string[]
@@ -135,6 +137,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     registry,
     keyPrefix: KEY_PREFIX,
     ingestUrl: options.ingestUrl ?? INGEST_URL,
+    mailDomain: options.mailDomain,
     requestsPerMinute: options.requestsPerMinute ?? 100_000,
     connectionsPerSource: options.connectionsPerSource ?? 500,
     plans,

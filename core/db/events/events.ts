@@ -50,6 +50,8 @@ export interface Event extends EventSummary {
   /** Raw, without the question mark. */
   query: string
   raw: Buffer
+  /** The source of a mail, whose body is made of it; null when the body came as it is. */
+  mail: Buffer | null
   /** JSON of what matching said of each connection; null when it said nothing worth keeping. */
   outcomes: string | null
   /** The fault of the verifier of a rejected event. */
@@ -81,7 +83,7 @@ export interface EventPage {
 export const SUMMARY = sql`
   class as "retentionClass", id, organisation_id as "organisationId", project_id as "projectId", source_id as "sourceId", status,
   event_type as "eventType", idempotency_key as "idempotencyKey", rejection_reason as "rejectionReason",
-  verified_with as "verifiedWith", method, path, content_type as "contentType", size_bytes as "sizeBytes",
+  verified_with as "verifiedWith", method, path, content_type as "contentType", coalesce(octet_length(mail), size_bytes) as "sizeBytes",
   is_binary as "isBinary", remote_ip as "remoteIp"`
 
 export async function listEvents(
@@ -170,7 +172,7 @@ export async function classOfEvent(
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
 export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event | undefined> {
   const { rows } = await sql<Event>`
-    select ${SUMMARY}, headers, query, raw, outcomes, rejection_detail as "rejectionDetail", verified_us as "verifiedUs", matched_us as "matchedUs",
+    select ${SUMMARY}, headers, query, raw, mail, outcomes, rejection_detail as "rejectionDetail", verified_us as "verifiedUs", matched_us as "matchedUs",
       stored_at as "storedAt"
     from event
     where id = ${id}::uuid and ${withinReach(reach)}`.execute(db)

@@ -16,12 +16,12 @@ const ID_START = /^(?:evt_(?:[0-7][0-9a-hjkmnp-tv-z]{0,25})?|[0-7][0-9a-hjkmnp-t
 const ID_LETTERS = 26
 
 /**
- * The body as text. A body that is not UTF-8 is read byte by byte, which shows its ASCII. Text in PostgreSQL cannot hold
- * NUL, which a message that came by mail may have.
+ * The body as text. A body that is not UTF-8 is read byte by byte, which shows its ASCII; that of a mail is always UTF-8, and
+ * `is_binary` says how the mail itself came. Text in PostgreSQL cannot hold NUL.
  */
 const BODY = sql`case
   when position('\\x00'::bytea in raw) > 0 then encode(raw, 'escape')
-  when is_binary then convert_from(raw, 'LATIN1')
+  when is_binary and mail is null then convert_from(raw, 'LATIN1')
   else convert_from(raw, 'UTF8') end`
 
 const IS_FORM = sql`coalesce(content_type ilike 'application/x-www-form-urlencoded%', false)`

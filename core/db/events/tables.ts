@@ -23,6 +23,7 @@ export interface EventTable {
   is_binary: boolean
   remote_ip: string
   raw: Buffer
+  mail: Buffer | null
   outcomes: string | null
   verified_us: number
   matched_us: number

@@ -32,6 +32,7 @@ export function newSecret(config: VerifierConfig): string | undefined {
     case 'ip_allow_list':
     case 'aws_sns':
     case 'all_of':
+    case 'email':
       return undefined
   }
 }

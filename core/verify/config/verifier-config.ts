@@ -185,6 +185,32 @@ const AwsSns = z
   })
   .meta({ id: 'AwsSnsVerifier', description: 'Requests are signed as Amazon SNS does.' })
 
+const Email = z
+  .strictObject({
+    ...base,
+    type: z.literal('email').describe('The authentication of mail, for a source of kind `email`.'),
+    require: z
+      .enum(['none', 'dkim', 'dmarc'])
+      .default('none')
+      .describe(
+        '`dkim`: a valid signature of a domain. `dmarc`: the domain of the `From` address vouches for the mail. `none`: every mail is taken, and its event says how it fared.',
+      ),
+    allowedDomains: z
+      .array(
+        z
+          .string()
+          .trim()
+          .toLowerCase()
+          .max(253)
+          .regex(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, 'Expected a domain'),
+      )
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('The domains of the senders that are taken; of every sender without it.'),
+  })
+  .meta({ id: 'EmailVerifier', description: 'Mails are verified by DKIM and DMARC.' })
+
 const Member = z
   .discriminatedUnion('type', [
     BasicAuth,
@@ -218,7 +244,7 @@ const AllOf = z
 
 /** Every verifier type with all its members. Unknown members are refused. (decisions: Resources, Source) */
 export const VerifierConfig = z
-  .discriminatedUnion('type', [None, ...Member.options, AllOf])
+  .discriminatedUnion('type', [None, ...Member.options, AllOf, Email])
   .meta({ id: 'VerifierConfig', description: 'How requests are verified.' })
 
 export type VerifierConfig = z.infer<typeof VerifierConfig>
@@ -262,6 +288,7 @@ export function acceptsSecret(config: VerifierConfig): boolean {
     case 'ip_allow_list':
     case 'aws_sns':
     case 'all_of':
+    case 'email':
       return false
   }
 }
@@ -293,6 +320,8 @@ export function bodyAuthenticated(config: VerifierConfig): boolean {
     case 'basic_auth':
     case 'shared_token':
     case 'ip_allow_list':
+    // A signature of DKIM may cover a part of the body.
+    case 'email':
       return false
   }
 }

@@ -1147,6 +1147,12 @@ export interface components {
       | components['schemas']['TwilioVerifier']
       | components['schemas']['AdyenVerifier']
       | components['schemas']['AwsSnsVerifier']
+    EmailVerifier: {
+      preset?: string
+      type: 'email'
+      require: 'none' | 'dkim' | 'dmarc'
+      allowedDomains?: string[]
+    }
     VerifierConfig:
       | components['schemas']['NoVerifier']
       | components['schemas']['BasicAuthVerifier']
@@ -1160,6 +1166,7 @@ export interface components {
       | components['schemas']['AdyenVerifier']
       | components['schemas']['AwsSnsVerifier']
       | components['schemas']['AllOfVerifier']
+      | components['schemas']['EmailVerifier']
     SourceSecretOverlap: {
       previousExpiresAt: string
       current: components['schemas']['SecretUsage']
@@ -1806,6 +1813,7 @@ export interface components {
       | components['schemas']['AdyenVerifier']
       | components['schemas']['AwsSnsVerifier']
       | components['schemas']['AllOfVerifierInput']
+      | components['schemas']['EmailVerifierInput']
     StandardWebhooksVerifierInput: {
       preset?: string
       type: 'standard_webhooks'
@@ -1927,6 +1935,12 @@ export interface components {
       | components['schemas']['TwilioVerifier']
       | components['schemas']['AdyenVerifier']
       | components['schemas']['AwsSnsVerifier']
+    EmailVerifierInput: {
+      preset?: string
+      type: 'email'
+      require?: 'none' | 'dkim' | 'dmarc'
+      allowedDomains?: string[]
+    }
     HandshakeInput: {
       verifyToken: string
     }

@@ -29,12 +29,17 @@ export interface Received {
   request: IngestRequest
   /** The same as it was verified, with its body and with what was parsed of it. */
   signed: SignedRequest
+  /** The source of a mail, whose body is made of it. */
+  mail?: Buffer | null
   /** On the monotonic clock. */
   startedAt: number
   verifiedAt: number
 }
 
 const EVENT_TYPE_LENGTH_MAX = 255
+
+/** The type of a mail's source, which its event shows as `raw`. */
+const MAIL_TYPE = 'message/rfc822'
 
 /**
  * Stores a verified request and dispatches its deliveries; a result is not there before the commit. `once` is what the
@@ -45,14 +50,14 @@ export async function acceptEvent(
   received: Received,
   once: string | undefined,
 ): Promise<StoreResult> {
-  const { source, signed } = received
+  const { source } = received
   const masked = maskSecrets(source, received.request)
   const parsed = parsedWith(masked, received)
   const eventType = typeOf(source, parsed)
   const routing = route(source, matchableOf(parsed, eventType))
   const keys = once === undefined ? keysOf(source, parsed) : [once]
   const event = eventOf(received, masked, { eventType, routing, dedupeKey: dedupeKey(keys) })
-  const result = await deps.store.add(event, signed.body.length)
+  const result = await deps.store.add(event, bytesOf(event))
   if (result.kind === 'stored' || result.kind === 'spooled') deps.noteEvent(source)
   if (result.kind === 'stored') {
     deps.notices.note(source.projectId)
@@ -79,9 +84,13 @@ export async function keepRejected(
     deliveries: [],
     quotaAt: () => null,
   }
-  const { kind } = await deps.store.add(event, received.signed.body.length)
+  const { kind } = await deps.store.add(event, bytesOf(event))
   if (kind === 'stored') deps.notices.note(received.source.projectId)
   return kind === 'stored'
+}
+
+function bytesOf({ raw, mail }: Incoming): number {
+  return raw.length + (mail?.length ?? 0)
 }
 
 type Masked = ReturnType<typeof maskSecrets>
@@ -146,7 +155,7 @@ type Common = Omit<
 >
 
 function commonOf(
-  { source, request, signed: { body }, startedAt, verifiedAt }: Received,
+  { source, request, signed: { body }, mail = null, startedAt, verifiedAt }: Received,
   { headers, query }: Masked,
 ): Common {
   return {
@@ -161,10 +170,11 @@ function commonOf(
     path: request.path,
     query,
     headers: JSON.stringify(headers),
-    contentType: request.headers['content-type'] ?? null,
-    isBinary: !isUtf8(body),
+    contentType: mail === null ? (request.headers['content-type'] ?? null) : MAIL_TYPE,
+    isBinary: !isUtf8(mail ?? body),
     remoteIp: request.remoteIp,
     raw: body,
+    mail,
     verifiedUs: Math.round((verifiedAt - startedAt) * 1_000),
   }
 }

@@ -231,7 +231,7 @@ function compileSource(
     maxBytes: row.maxPayloadSizeKb * 1_024,
     config,
     secrets: { ...slots, previous: secrets.previous, verifyToken: secrets.verifyToken },
-    verifier: compileVerifier(row.verifier, slots),
+    verifier: compileVerifier(verifierOf(row), slots),
     overlap:
       secrets.previous === undefined
         ? undefined
@@ -266,6 +266,12 @@ function compileSource(
     ),
     filterCharacters: filters.characters,
   }
+}
+
+/** A source of mail that was made before it had a verifier takes every mail. */
+function verifierOf({ kind, verifier }: IngestSourceRow): unknown {
+  const isBare = kind === 'email' && VerifierConfig.safeParse(verifier).data?.type === 'none'
+  return isBare ? { type: 'email' } : verifier
 }
 
 /** The terms of the plan: it changes by itself only at the end of a subscription's period. */

@@ -6,39 +6,33 @@ import { isClosing } from '../../../core/http/gentle-close.ts'
 import { BODY_BYTES_PER_SECOND_MIN, HOPS_MAX } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import { nowDoing } from '../../../core/loop/watch.ts'
-import type { Admission } from '../../../core/pacing/ingest-limit.ts'
 import { hasNul } from '../../../core/request/text.ts'
 import { KeysBusy, verifyWithKeys, type KeyStore } from '../../../core/verify/keys.ts'
 import {
   rejected,
-  type Rejection,
   type SignedRequest,
   type Verdict,
 } from '../../../core/verify/request/signed-request.ts'
-import { acceptEvent, keepRejected, type AcceptDeps, type Received } from '../accept/accept.ts'
+import { acceptEvent, type Received } from '../accept/accept.ts'
 import type { IngestRequest } from '../accept/event.ts'
 import type { IngestMetrics } from '../accept/ingest-metrics.ts'
-import type { RejectionCounts } from '../accept/rejection-counts.ts'
-import type { Rejections } from '../accept/rejections.ts'
+import { reject, type RejectDeps } from '../accept/reject.ts'
 import type { IngestSource, Sources } from '../accept/sources.ts'
+import type { IngestLimits, Reached } from '../budgets/limits.ts'
 import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
 import type { Handshakes } from './handshakes.ts'
-import type { IngestLimits } from './limits.ts'
 import { report } from './report.ts'
 import { readRequest } from './request.ts'
 import { isInOverlap, type SecretUsage } from './secret-usage.ts'
 
-export interface HandleDeps extends AcceptDeps {
+export interface HandleDeps extends RejectDeps {
   clock: Clock
-  log: Logger
   /** Gets a line for each request. */
   requestLog: Logger
   metrics: IngestMetrics
   sources: Sources
   limits: IngestLimits
-  rejections: Rejections
-  unstored: RejectionCounts
   bodies: BodyReader
   keys: KeyStore
   handshakes: Handshakes
@@ -97,8 +91,8 @@ async function passChecks(
     return closing(refusal('BAD_REQUEST', message, { fields: [] }))
   }
   if (hopsOf(request.headers[HOPS_HEADER]) > HOPS_MAX) return closing(loops())
-  const limited = takeLimits(deps, source)
-  if (limited !== undefined) return closing(limited)
+  const reached = deps.limits.takeOf(source)
+  if (reached !== undefined) return closing(rateLimited(reached))
 
   const read = await deps.bodies.read(raw, source, source.maxBytes)
   if (read.kind === 'too_large') return closing(tooLarge(source))
@@ -154,49 +148,14 @@ function verdictOf(
   return verifyWithKeys(verifier, signed, nowMs, keys)
 }
 
-/** The 401 is the same and comes all the same, whether the request could be kept or not. */
-async function reject(deps: HandleDeps, received: Received, rejection: Rejection): Promise<void> {
-  const { source } = received
-  if (!deps.rejections.take(source.id, source.organisationId, storedBytes(received))) {
-    deps.unstored.note(source, rejection.reason)
-    return
-  }
-  try {
-    const isKept = await keepRejected(deps, received, rejection)
-    if (!isKept) deps.unstored.note(source, rejection.reason)
-  } catch (err) {
-    deps.unstored.note(source, rejection.reason)
-    deps.log.warn({ err }, 'Cannot store a rejected request')
-  }
-}
-
-/** Bytes of a request in the database: its sender chooses all of them. */
-function storedBytes({ request, signed: { body } }: Received): number {
-  const { path, query, rawHeaders } = request
-  const headers = rawHeaders.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-  return body.length + path.length + query.length + headers
-}
-
 function signedOf(deps: HandleDeps, request: IngestRequest, body: Buffer): SignedRequest {
   const { method, fullPath, query, headers, rawHeaders, remoteIp } = request
   const url = `${deps.ingestUrl}${fullPath}${query === '' ? '' : `?${query}`}`
   return { method, url, path: fullPath, query, headers, rawHeaders, body, remoteIp }
 }
 
-function takeLimits(deps: HandleDeps, source: IngestSource): Answer | undefined {
-  if (source.rateLimit > 0) {
-    const admission = deps.limits.take(source.id, source.rateLimit)
-    if (!admission.allowed) return rateLimited(admission, source.rateLimit)
-  }
-  if (source.clamp !== null) {
-    const admission = deps.limits.take(source.organisationId, source.clamp)
-    if (!admission.allowed) return rateLimited(admission, source.clamp)
-  }
-  return undefined
-}
-
 /** (spec: Codes, RATE_LIMITED and the headers beside it) */
-function rateLimited(admission: Extract<Admission, { allowed: false }>, limit: number): Answer {
+function rateLimited({ perSecond: limit, admission }: Reached): Answer {
   const { remaining, retryAfterSeconds } = admission
   const answer = refusal('RATE_LIMITED', `More than ${limit} requests a second`, {
     limit,

@@ -46,7 +46,10 @@ export interface NewEvent {
   contentType: string | null
   isBinary: boolean
   remoteIp: string
+  /** The body: what filters read and destinations get. */
   raw: Buffer
+  /** The source of a mail (RFC 5322), whose body is made of it; null when the body came as it is. */
+  mail: Buffer | null
   /** JSON of the connections that excluded it; null when none did. */
   outcomes: string | null
   verifiedUs: number
@@ -65,10 +68,10 @@ const STORE_EVENTS = `
   with input as materialized (
     select * from unnest($1::int2[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::bytea[],
       $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bool[], $17::text[],
-      $18::bytea[], $19::text[], $20::int4[], $21::int4[], $22::int4[], $31::text[])
+      $18::bytea[], $19::text[], $20::int4[], $21::int4[], $22::int4[], $31::text[], $32::bytea[])
     as t (class, id, organisation_id, project_id, source_id, status, event_type, key,
       rejection_reason, verified_with, method, path, query, headers, content_type, is_binary, remote_ip,
-      raw, outcomes, verified_us, matched_us, fan_out, rejection_detail)
+      raw, outcomes, verified_us, matched_us, fan_out, rejection_detail, mail)
   ), claimed as (
     insert into dedupe_key (source_id, key, event_id)
     select source_id, key, id from input where key is not null and not $30::bool order by source_id, key
@@ -79,10 +82,10 @@ const STORE_EVENTS = `
   ), stored as (
     insert into event (class, id, organisation_id, project_id, source_id, status, event_type, idempotency_key,
       rejection_reason, verified_with, method, path, query, headers, content_type, size_bytes, is_binary, remote_ip,
-      raw, outcomes, verified_us, matched_us, rejection_detail)
+      raw, outcomes, verified_us, matched_us, rejection_detail, mail)
     select class, id, organisation_id, project_id, source_id, status, event_type, encode(key, 'hex'),
       rejection_reason, verified_with, method, path, query, headers, content_type, length(raw), is_binary, remote_ip,
-      raw, outcomes, verified_us, matched_us, rejection_detail
+      raw, outcomes, verified_us, matched_us, rejection_detail, mail
     from accepted
   ), dispatched as (
     insert into delivery (class, id, event_id, connection_id, destination_id, source_id, project_id, status, trigger,
@@ -127,6 +130,7 @@ export async function storeEvents(
       new Date(at.nowMs),
       at.isClaimed ?? false,
       textArray(events.map((event) => event.rejectionDetail)),
+      byteaArray(events.map((event) => event.mail)),
     ],
   })
   return new Set(rows.map((row) => row.id))

@@ -18,7 +18,7 @@ const OVERLAPS = [
 ] as const
 
 /** A short secret has no hint, so that the hint does not tell whether there is one. */
-const WITHOUT_SECRET = new Set(['none', 'ip_allow_list', 'public_key', 'aws_sns'])
+const WITHOUT_SECRET = new Set(['none', 'ip_allow_list', 'public_key', 'aws_sns', 'email'])
 
 export function Rotation({ source }: { source: Schemas['Source'] }) {
   if (WITHOUT_SECRET.has(source.verifier.type)) {

@@ -32,6 +32,7 @@ export function shapeOfExpected(
     case 'adyen':
     case 'all_of':
     case 'aws_sns':
+    case 'email':
     case 'ip_allow_list':
     case 'none':
     case 'twilio':

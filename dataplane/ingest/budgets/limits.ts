@@ -29,6 +29,22 @@ interface Limit {
   taken: number
 }
 
+/** A source as its limits see it. */
+interface LimitedSource {
+  id: string
+  organisationId: string
+  /** Requests per second; 0 is unlimited. */
+  rateLimit: number
+  /** Requests per second of the organisation; null is unlimited. */
+  clamp: number | null
+}
+
+/** A limit that refuses a request. */
+export interface Reached {
+  perSecond: number
+  admission: Extract<Admission, { allowed: false }>
+}
+
 /**
  * The limits of sources and organisations. Each process decides at once by what it knows, and what the others took
  * arrives a tenth of a second later as if it had been taken here. (decisions: Ingest, "Across ingest replicas")
@@ -58,6 +74,19 @@ export class IngestLimits implements Disposable {
       this.#exchange ??= setTimeout(() => this.#tell(), EXCHANGE_MS)
     }
     return admission
+  }
+
+  /** The first limit that the source or its organisation has reached; undefined: one request was taken from each. */
+  takeOf(source: LimitedSource): Reached | undefined {
+    return (
+      (source.rateLimit > 0 ? this.#reached(source.id, source.rateLimit) : undefined) ??
+      (source.clamp === null ? undefined : this.#reached(source.organisationId, source.clamp))
+    )
+  }
+
+  #reached(scopeId: string, perSecond: number): Reached | undefined {
+    const admission = this.take(scopeId, perSecond)
+    return admission.allowed ? undefined : { perSecond, admission }
   }
 
   [Symbol.dispose](): void {

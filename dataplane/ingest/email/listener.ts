@@ -1,0 +1,226 @@
+import {
+  SMTPServer,
+  type SMTPServerAddress,
+  type SMTPServerDataStream,
+  type SMTPServerSession,
+} from 'smtp-server'
+
+import type { CompiledCidrs } from '../../../core/egress/address.ts'
+import { capConnections } from '../../../core/http/connection-cap.ts'
+import {
+  PAYLOAD_KB_MAX,
+  SMTP_CONNECTIONS_MAX,
+  SMTP_CONNECTIONS_PER_ADDRESS,
+  SMTP_IDLE_SECONDS,
+  SMTP_REFUSED_RECIPIENTS_MAX,
+} from '../../../core/limits.ts'
+import { readCertificate, type CertificateFiles } from '../../../core/settings/certificate.ts'
+import { every } from '../../every.ts'
+import { collect, type ArrivingMails } from './arriving.ts'
+import { reportMail } from './mail-report.ts'
+import { addRecipient, receive, type MailDeps, type Transaction } from './receive.ts'
+import { REPLIES, type Reply } from './reply.ts'
+
+const KIB = 1_024
+const CERTIFICATE_LOOK_MS = 30_000
+
+/** How long a message that arrives while the process stops has to end. */
+const CLOSE_MS = 3_000
+
+/** Nothing of these is needed, and some are jokes of the library. */
+const DISABLED = ['AUTH', 'WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD', 'VRFY', 'EXPN']
+
+/** How a process takes mail. */
+export interface MailSettings {
+  /** Addresses of mail end in it. */
+  domain: string
+  certificate: CertificateFiles | undefined
+}
+
+interface ListenerSettings {
+  /** For STARTTLS; undefined: mail comes in the clear. */
+  certificate: CertificateFiles | undefined
+  /** Relays, which may have any number of connections. */
+  trusted: CompiledCidrs
+}
+
+/** The listener of mail. Disposing of it answers what has arrived first. */
+export class MailListener implements AsyncDisposable {
+  readonly #deps: MailDeps & { arriving: ArrivingMails }
+  readonly #server: SMTPServer
+  readonly #stop = new AbortController()
+  readonly #renewals: Promise<void>
+  /** The message of each connection, and what the connection had refused. */
+  readonly #transactions = new WeakMap<SMTPServerSession, Transaction>()
+  readonly #refused = new WeakMap<SMTPServerSession, number>()
+
+  constructor(deps: MailDeps & { arriving: ArrivingMails }, settings: ListenerSettings) {
+    this.#deps = deps
+    this.#server = this.#open(settings)
+    const { log } = deps
+    this.#server.on('error', (err: Error) => log.debug({ err }, 'A connection of mail failed'))
+    capConnections(this.#server.server, {
+      max: SMTP_CONNECTIONS_PER_ADDRESS,
+      trusted: settings.trusted,
+      refusal: '421 4.7.0 Too many connections of this address\r\n',
+    })
+    this.#renewals = this.#renew(settings.certificate)
+  }
+
+  get connections(): number {
+    return this.#server.connections.size
+  }
+
+  /** Resolves with the port. */
+  async listen(port: number, host: string): Promise<number> {
+    const { server } = this.#server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ port, host }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+    const address = server.address()
+    return typeof address === 'object' && address !== null ? address.port : port
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    const closed = new Promise<void>((resolve) => this.#server.close(resolve))
+    for (const connection of this.#server.connections) {
+      // A message that has begun to arrive is answered; everybody else can try elsewhere.
+      const isIdle = !this.#transactions.has(connection.session)
+      if (isIdle) connection.send(421, REPLIES.stopping.text)
+    }
+    await closed
+    await this.#renewals
+  }
+
+  #open({ certificate }: ListenerSettings): SMTPServer {
+    const { domain } = this.#deps
+    return new SMTPServer({
+      name: domain,
+      banner: 'Postern',
+      size: PAYLOAD_KB_MAX * KIB,
+      logger: false,
+      disableReverseLookup: true,
+      authOptional: true,
+      hideENHANCEDSTATUSCODES: true,
+      hideDSN: true,
+      hideREQUIRETLS: true,
+      hideSTARTTLS: certificate === undefined,
+      disabledCommands: certificate === undefined ? [...DISABLED, 'STARTTLS'] : DISABLED,
+      ...(certificate && { ...readCertificate(certificate), minVersion: 'TLSv1.2' }),
+      maxClients: SMTP_CONNECTIONS_MAX,
+      socketTimeout: SMTP_IDLE_SECONDS * 1_000,
+      closeTimeout: CLOSE_MS,
+      onMailFrom: (address, session, done) => {
+        this.#transactions.set(session, transactionOf(address, session))
+        done()
+      },
+      onRcptTo: (address, session, done) => {
+        void this.#answerRecipient(address.address, session, done)
+      },
+      onData: (stream, session, done) => {
+        void this.#answerMessage(stream, session, done)
+      },
+    })
+  }
+
+  async #answerRecipient(
+    address: string,
+    session: SMTPServerSession,
+    done: (error: Error | null) => void,
+  ): Promise<void> {
+    const refusal = await this.#onRecipient(address, session)
+    done(refusal === undefined ? null : errorOf(refusal))
+  }
+
+  async #answerMessage(
+    stream: SMTPServerDataStream,
+    session: SMTPServerSession,
+    done: (error: Error | null, text?: string) => void,
+  ): Promise<void> {
+    const reply = await this.#onMessage(stream, session)
+    this.#transactions.delete(session)
+    if (reply.code < 300) done(null, reply.text)
+    else done(errorOf(reply))
+  }
+
+  async #onRecipient(address: string, session: SMTPServerSession): Promise<Reply | undefined> {
+    const transaction = this.#transactions.get(session)
+    if (transaction === undefined) return REPLIES.unavailable
+    const refusal = await addRecipient(this.#deps, transaction, address)
+    if (refusal === undefined) return undefined
+    const refused = (this.#refused.get(session) ?? 0) + 1
+    this.#refused.set(session, refused)
+    return refused > SMTP_REFUSED_RECIPIENTS_MAX ? REPLIES.tooManyFaults : refusal
+  }
+
+  async #onMessage(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<Reply> {
+    const transaction = this.#transactions.get(session)
+    if (transaction === undefined) return REPLIES.unavailable
+    const startedAt = performance.now()
+    const arrived = await collect(stream, this.#deps.arriving)
+    if (arrived.kind === 'message') {
+      try {
+        return await receive(this.#deps, transaction, arrived.mail)
+      } catch (err) {
+        this.#deps.log.warn({ err }, 'Cannot handle a mail')
+        return REPLIES.unavailable
+      } finally {
+        arrived.release()
+      }
+    }
+    const reply = REPLIES[arrived.kind]
+    for (const { source } of transaction.addressed.values()) {
+      reportMail(this.#deps, reply, {
+        envelope: transaction.envelope,
+        sourceId: source.id,
+        startedAt,
+      })
+    }
+    return reply
+  }
+
+  /** A certificate that was renewed is served to the next connection. */
+  async #renew(certificate: CertificateFiles | undefined): Promise<void> {
+    if (certificate === undefined) return
+    const { log } = this.#deps
+    let last = readCertificate(certificate)
+    await every(
+      CERTIFICATE_LOOK_MS,
+      { signal: this.#stop.signal, log, name: 'certificate' },
+      async () => {
+        const next = readCertificate(certificate)
+        if (next.cert === last.cert && next.key === last.key) return
+        last = next
+        this.#server.updateSecureContext(next)
+        log.info('Took the renewed certificate of mail')
+      },
+    )
+  }
+}
+
+function transactionOf(
+  { address, args }: SMTPServerAddress,
+  session: SMTPServerSession,
+): Transaction {
+  const announced = args === false ? Number.NaN : Number(args['SIZE'])
+  return {
+    envelope: {
+      mailFrom: address,
+      helo: session.hostNameAppearsAs,
+      remoteIp: session.remoteAddress,
+      tls: session.secure,
+    },
+    announcedBytes: Number.isFinite(announced) ? announced : 0,
+    addressed: new Map(),
+  }
+}
+
+/** The library says the message behind the code. */
+function errorOf({ code, text }: Reply): Error {
+  return Object.assign(new Error(text), { responseCode: code })
+}

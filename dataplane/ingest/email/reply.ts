@@ -1,0 +1,81 @@
+import { encodeId } from '../../../core/ids.ts'
+import type { StoreResult } from '../accept/event.ts'
+import type { MailOutcome } from './mail-metrics.ts'
+
+/** The answer to a sender of mail, which has a code and an enhanced code. (RFC 5321, RFC 3463) */
+export interface Reply {
+  code: number
+  text: string
+  outcome: MailOutcome
+  eventId?: string
+}
+
+const reply = (code: number, text: string, outcome: MailOutcome): Reply => ({ code, text, outcome })
+
+/** A 4xx code makes a sender try again, for days; a 5xx one makes it give up and tell whoever wrote the mail. */
+export const REPLIES = {
+  relay: reply(550, '5.7.1 Mail for other domains is not taken', 'not_found'),
+  unknown: reply(550, '5.1.1 There is no source at this address', 'not_found'),
+  limited: reply(
+    451,
+    '4.7.1 More mails than the source takes in a second, try again',
+    'rate_limited',
+  ),
+  manyRecipients: reply(452, '4.5.3 Too many recipients in one message', 'bad_request'),
+  again: reply(452, '4.5.3 One address of a source in one message', 'bad_request'),
+  tooLarge: reply(552, '5.3.4 The message is larger than the source takes', 'too_large'),
+  longHead: reply(552, '5.3.4 The headers are longer than 64 KiB or 500 lines', 'too_large'),
+  loops: reply(554, '5.4.6 The message loops: it has too many Received lines', 'bad_request'),
+  unreadable: reply(
+    554,
+    '5.6.0 The message has too many parts, or they lie too deep',
+    'unsupported_body',
+  ),
+  rejected: reply(550, '5.7.1 The message is not accepted', 'rejected'),
+  quota: reply(452, '4.2.2 The delivery quota of the source is used up', 'quota_exceeded'),
+  unavailable: reply(451, '4.3.0 The message could not be stored, try again', 'unavailable'),
+  busy: reply(451, '4.3.2 More messages arrive than there is room for, try again', 'unavailable'),
+  uncertain: reply(451, '4.7.5 The sender could not be verified now, try again', 'unavailable'),
+  slow: reply(421, '4.4.2 The message took too long', 'aborted'),
+  stopping: reply(421, '4.3.2 The server is stopping, try again', 'unavailable'),
+  tooManyFaults: reply(421, '4.7.0 Too many refused recipients', 'bad_request'),
+} as const
+
+/** The answer about one recipient, by the outcome of its event. */
+export function replyTo(result: StoreResult): Reply {
+  switch (result.kind) {
+    case 'stored':
+      return stored(result.event.id)
+    case 'spooled':
+      return stored(result.id)
+    case 'duplicate':
+      return reply(250, '2.0.0 The message was stored before', 'duplicate')
+    case 'over_quota':
+      return REPLIES.quota
+    case 'failed':
+      return REPLIES.unavailable
+  }
+}
+
+function stored(id: Buffer): Reply {
+  const eventId = encodeId('evt', id)
+  return { ...reply(250, `2.0.0 Stored as ${eventId}`, 'stored'), eventId }
+}
+
+/**
+ * The one answer to a message for several sources: a transient refusal of any goes to the sender, whose next try repeats
+ * the others; a lasting one only if no source has taken the message.
+ */
+export function replyForAll(replies: readonly Reply[]): Reply {
+  const transient = replies.find(({ code }) => code >= 400 && code < 500)
+  const taken = replies.filter(({ code }) => code < 300)
+  return (
+    transient ?? (taken.length > 1 ? listed(taken) : taken[0]) ?? replies[0] ?? REPLIES.unavailable
+  )
+}
+
+function listed(taken: readonly Reply[]): Reply {
+  const [first = REPLIES.unavailable] = taken
+  const ids = taken.flatMap(({ eventId }) => eventId ?? [])
+  return ids.length === 0 ? first : { ...first, text: `2.0.0 Stored as ${ids.join(', ')}` }
+}
