@@ -102,6 +102,8 @@ capConnections(app.server, {
   max: config.CONNECTIONS_PER_ADDRESS,
   trusted: compileCidrs(config.TRUSTED_PROXIES),
   refusal: connectionRefusal(),
+  registry,
+  log,
 })
 await listenOrEnd('API_PORT', () => app.listen({ host: config.HOST, port: config.API_PORT }))
 readiness.is({ PostgreSQL: () => ping(db), NATS: () => checkConnected(nats) })

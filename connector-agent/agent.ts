@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 
 import { Names } from '../core/egress/names.ts'
 import type { Logger } from '../core/log.ts'
+import type { Tracing } from '../core/tracing/tracing.ts'
 import { Connector } from './connector.ts'
 import type { IdentityFile } from './relay/identity.ts'
 import { openReach } from './relay/proxy.ts'
@@ -22,6 +23,8 @@ interface AgentOptions {
   registry: Registry
   /** Told of each request. */
   performed: (done: Performed) => void
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 /** Puts an agent together. It begins with `run()`. */
@@ -32,6 +35,7 @@ export function openAgent({
   log,
   registry,
   performed,
+  tracing,
 }: AgentOptions): Connector {
   const reach = openReach({
     proxy: settings.POSTERN_PROXY,
@@ -55,6 +59,7 @@ export function openAgent({
   const perform = performer({
     ...destinations,
     recent: new RecentAnswers(),
+    tracing,
     performed(done) {
       metrics.performed(done)
       performed(done)

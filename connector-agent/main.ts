@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 import { once } from 'node:events'
 
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
+import { openClock } from '../core/clock.ts'
+import { openRegistry } from '../core/metrics/instruments.ts'
 import { openOps } from '../core/ops.ts'
+import { openTracing } from '../core/tracing/open-tracing.ts'
+import { readVersion } from '../core/tracing/version.ts'
 import { openAgent } from './agent.ts'
 import { IdentityFile } from './relay/identity.ts'
 import { lockState } from './relay/state-lock.ts'
 import type { Performed } from './requests/perform.ts'
 import { type AgentSettings, readAgentSettings, wantsHelp } from './settings/settings.ts'
 import { USAGE } from './settings/usage.ts'
-import { readVersion } from './settings/version.ts'
 import { logRequest, openAgentLog } from './telling/agent-log.ts'
 
 /** Longer than any attempt may take. */
@@ -46,10 +47,11 @@ async function run(settings: AgentSettings): Promise<void> {
     `Cannot start: another agent uses the directory ${settings.STATE_DIR}. Give this one its own with --state-dir`,
   )
   const version = readVersion()
-  const registry = new Registry()
+  const registry = openRegistry()
   const performed = (done: Performed): void => logRequest(log, done)
-  const agent = openAgent({ settings, file, version, log, registry, performed })
-  collectDefaultMetrics({ register: registry })
+  const clock = openClock()
+  await using tracing = await openTracing({ settings, role: 'connector', clock, log, registry })
+  const agent = openAgent({ settings, file, version, log, registry, performed, tracing })
   const { HOST: host, OPS_PORT: port } = settings
   await using ops =
     port === undefined

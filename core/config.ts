@@ -21,6 +21,7 @@ import {
   port,
   whole,
 } from './settings/setting-kinds.ts'
+import { TRACE_SECRET_NAMES, traceSettings } from './settings/trace-settings.ts'
 import {
   databaseUrl,
   gatewayOrigin,
@@ -116,6 +117,7 @@ const Settings = z.object({
   RELAY_POLL_SECONDS: whole(1, 60).default(10),
   /** A nats-server to run instead of the one that `npm start` finds. */
   NATS_SERVER_BIN: program.optional(),
+  ...traceSettings,
 })
 
 export type Settings = z.infer<typeof Settings>
@@ -298,8 +300,13 @@ const EXAMPLES: Record<string, string> = {
   POSTERN_ENCRYPTION_KEY: 'base64 of 32 random bytes, as `openssl rand -base64 32` makes them',
 }
 
-const LISTS = new Set(['TRUSTED_PROXIES', 'DELIVERY_ALLOW_CIDRS'])
-const URLS = /_URL$/
+const UNSHOWN = new Set([
+  'POSTERN_ENCRYPTION_KEY',
+  'TRUSTED_PROXIES',
+  'DELIVERY_ALLOW_CIDRS',
+  ...TRACE_SECRET_NAMES,
+])
+const URLS = /_(?:URL|ENDPOINT)$/
 const SHOWN_MAX = 100
 
 function faultOf({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
@@ -312,7 +319,7 @@ function faultOf({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string,
 
 /** The value, unless it may be secret; the faults of a list name the items themselves. */
 function shown(name: string, value: string): string {
-  if (name === 'POSTERN_ENCRYPTION_KEY' || LISTS.has(name)) return ''
+  if (UNSHOWN.has(name)) return ''
   const text = URLS.test(name) ? withoutSecrets(value) : value
   if (text === undefined) return ''
   return ` ${JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text)}`

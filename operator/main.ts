@@ -1,8 +1,7 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
-
 import { opsOf } from '../core/config.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
+import { openRegistry } from '../core/metrics/instruments.ts'
 import { openOps } from '../core/ops.ts'
 import { operatorConfigOrEnd, Readiness, warnOfMisspelt } from '../core/start-up.ts'
 import { openOperator } from './operator.ts'
@@ -15,8 +14,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 
 const log = openLog(config.LOG_LEVEL, 'operator')
 warnOfMisspelt(process.env, log)
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
+const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()

@@ -9,6 +9,7 @@ import { checkDatabase } from '../core/db/usable.ts'
 import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { openLog } from '../core/log.ts'
 import { misspeltSettings } from '../core/settings/setting-names.ts'
+import { TRACE_FILE_NAMES } from '../core/settings/trace-settings.ts'
 import { usableWithin } from '../core/start-up.ts'
 import { chooseAddresses, urlOn, type Addresses, type OpsAddresses } from './addresses.ts'
 import { ensureDashboard } from './dashboard/build.ts'
@@ -261,7 +262,7 @@ function environment(
 function absolutePaths(env: Environment): Environment {
   const named = SETTING_NAMES.map((name) => `${name}_FILE`)
   const files = SETTING_NAMES.filter((name) => name.endsWith('_FILE'))
-  const names = [...named, ...files, 'NATS_SERVER_BIN']
+  const names = [...named, ...files, 'NATS_SERVER_BIN', ...TRACE_FILE_NAMES]
   return Object.fromEntries(
     names.flatMap((name) => {
       const path = env[name]?.trim()

@@ -58,7 +58,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/verify/schemes',
     ],
     ['core/db/configuration', 'core/db/deliveries/read', 'core/settings', 'core/verify'],
-    ['core/db/deliveries/act', 'core/plans'],
+    ['core/db/deliveries/act', 'core/plans', 'core/tracing'],
     ['core/actions', 'core/config.ts', 'core/db/billing', 'core/db/deliveries/work'],
     ['core/billing', 'core/db/events/ingest', 'core/settings/setting-names.ts'],
     ['core/retention', 'core/start-up.ts'],
@@ -66,7 +66,7 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['core/await-services.ts'],
   ],
   [
-    ['dataplane/ingest/budgets'],
+    ['dataplane/ingest/budgets', 'dataplane/ingest/trace'],
     ['dataplane/ingest/accept'],
     ['dataplane/ingest/email/message', 'dataplane/ingest/http', 'dataplane/ingest/spool'],
     ['dataplane/ingest/email'],

@@ -7,6 +7,7 @@ import { AGENT_FLAGS, AGENT_SETTING_NAMES } from '../connector-agent/settings/se
 import { SETTING_NAMES } from '../core/config.ts'
 import { STATUS } from '../core/errors.ts'
 import * as limits from '../core/limits.ts'
+import { TRACE_SETTING_NAMES } from '../core/settings/trace-settings.ts'
 import { files, imports, programOf, ROOT, sources, specifiersIn } from './kit/source-files.ts'
 
 const ALL = [
@@ -106,14 +107,25 @@ test('a second default of a setting is found, however its setting is read', () =
   expect(defaultsIn('a', 'openEgress(config.DELIVERY_ALLOW_CIDRS)')).toEqual([])
 })
 
-test('the README documents every setting and no other', () => {
+const OWN_NAMES = (names: readonly string[]) =>
+  names.filter((name) => !TRACE_SETTING_NAMES.includes(name))
+
+test('the README documents every setting and no other, and names the one that turns traces on', () => {
   const documented = constants('README.md').map((row) => row.split(' = ')[0] ?? '')
-  expect(documented.toSorted()).toEqual(SETTING_NAMES.toSorted())
+  const expected = [...OWN_NAMES(SETTING_NAMES), 'OTEL_EXPORTER_OTLP_ENDPOINT']
+  expect(documented.toSorted()).toEqual(expected.toSorted())
 })
 
-test('docs/connector.md documents every setting of the agent and no other', () => {
+test('docs/traces.md documents every setting of traces and no other', () => {
+  const documented = rows('docs/traces.md').flatMap(([names = '']) =>
+    [...names.matchAll(/\bOTEL_[A-Z_]+/g)].map(([name]) => name),
+  )
+  expect(documented.toSorted()).toEqual(TRACE_SETTING_NAMES.toSorted())
+})
+
+test('docs/connector.md documents every setting of the agent that concerns no traces, and no other', () => {
   const documented = constants('docs/connector.md').map((row) => row.split(' = ')[0] ?? '')
-  expect(documented.toSorted()).toEqual(AGENT_SETTING_NAMES.toSorted())
+  expect(documented.toSorted()).toEqual(OWN_NAMES(AGENT_SETTING_NAMES).toSorted())
   const flags = [
     ...readFileSync(join(ROOT, 'docs/connector.md'), 'utf8').matchAll(/^\| [A-Z_]+ .*$/gm),
   ]

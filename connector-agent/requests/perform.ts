@@ -1,4 +1,6 @@
 import type { AttemptRequest, AttemptResponse, Transport } from '../../core/delivery/transport.ts'
+import { openHop, type Hop } from '../../core/tracing/hop.ts'
+import type { Tracing } from '../../core/tracing/tracing.ts'
 import {
   Failure,
   FRAME_BYTES_MAX,
@@ -29,6 +31,8 @@ interface PerformDeps {
   send: Transport
   recent: RecentAnswers
   performed(done: Performed): void
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 type Method = AttemptRequest['method']
@@ -65,6 +69,7 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
 export function performer(deps: PerformDeps): Perform {
   return async (head, body, signal) => {
     const startedAt = performance.now()
+    const hop = openHop(deps.tracing, { name: 'agent', kind: 'client' }, head)
     let kept: Buffer | undefined
     const perform = async (): Promise<Answer> => {
       const checked = check(deps, head)
@@ -73,12 +78,26 @@ export function performer(deps: PerformDeps): Perform {
       if (whole === undefined) return unsent('connection_reset', 'The request was given up')
       if (Buffer.isBuffer(whole)) kept = whole
       const { url, method } = checked
-      const request = { ...outgoing(deps, head, checked), body: whole, signal }
+      const request = { ...outgoing(deps, hop?.head ?? head, checked), body: whole, signal }
       return answerOf(await deps.send({ ...request, method }), url)
     }
     const answer = await deps.recent.once(head.attemptId, perform)
+    hop?.end(spanOf(head, answer))
     deps.performed({ head, answer, body: kept, durationMs: performance.now() - startedAt })
     return answer
+  }
+}
+
+function spanOf(head: RequestHead, answer: Answer): Parameters<Hop['end']>[0] {
+  const isAnswered = answer.kind === 'response'
+  const fault = isAnswered ? undefined : answer.failure.code
+  return {
+    fault,
+    attributes: {
+      'server.address': URL.parse(head.url)?.hostname,
+      'http.response.status_code': isAnswered ? answer.head.status : undefined,
+      'error.type': fault,
+    },
   }
 }
 

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { SettingsError } from '../../core/config.ts'
 import { givenFor, type Environment, type Given } from '../../core/settings/setting-files.ts'
 import { host, matching, oneOf, plainText, port } from '../../core/settings/setting-kinds.ts'
+import { TRACE_SECRET_NAMES, traceSettings } from '../../core/settings/trace-settings.ts'
 import { origin, withoutSecrets } from '../../core/settings/url-kinds.ts'
 import { type AllowRule, readAllowRules } from './allow-list.ts'
 import { certificates, FileText, privateKey } from './certificates.ts'
@@ -52,6 +53,7 @@ const Settings = z.object({
   /** Not served when it is not set. */
   OPS_PORT: port.optional(),
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  ...traceSettings,
 })
 
 export type AgentSettings = z.infer<typeof Settings> & {
@@ -211,7 +213,12 @@ function faultsBetween(given: ReadonlyMap<string, Given>): string[] {
 }
 
 /** Values that may be secret, or are too long to show. */
-const UNSHOWN: ReadonlySet<string> = new Set(['POSTERN_ENROLLMENT_KEY', 'POSTERN_ALLOW', ...FILES])
+const UNSHOWN: ReadonlySet<string> = new Set([
+  'POSTERN_ENROLLMENT_KEY',
+  'POSTERN_ALLOW',
+  ...FILES,
+  ...TRACE_SECRET_NAMES,
+])
 
 function faultOf(name: string, message: string, given: Given | undefined): string {
   const flag = Object.entries(AGENT_FLAGS).find(([, setting]) => setting === name)?.[0]
@@ -220,8 +227,7 @@ function faultOf(name: string, message: string, given: Given | undefined): strin
     return `${called}: is missing. Set it to the address of the relay's API, such as https://relay.example.com`
   }
   const from = given.file === undefined ? '' : ` (from ${given.file})`
-  const text =
-    name.endsWith('_URL') || name === 'POSTERN_PROXY' ? withoutSecrets(given.value) : given.value
+  const text = /_(?:URL|ENDPOINT|PROXY)$/.test(name) ? withoutSecrets(given.value) : given.value
   const shown =
     UNSHOWN.has(name) || text === undefined ? '' : ` ${JSON.stringify(text.slice(0, 100))}`
   return `${called}${shown}${from}: ${message}`

@@ -15,6 +15,15 @@ export interface DeliveryFacts {
   remoteIp: string | null
   timestampSeconds: number
   signature: string
+  /** Undefined while traces are off: then those of the sender go on. */
+  trace?: TraceHeaders | undefined
+}
+
+/** Headers by which the destination continues a trace. */
+export interface TraceHeaders {
+  traceparent: string
+  /** It is below a span that the sender named, so that the `tracestate` of the sender still holds. */
+  isContinued: boolean
 }
 
 /** Stands in a stored event for the value that carried a source's shared secret. (decisions: Ingest) */
@@ -52,7 +61,7 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
  * destination's `own`, which win; of two of its own with one name the later wins, so that `auth` goes before
  * `headers`. An incoming `webhook-*` is kept as `postern-original-webhook-*`; an incoming `postern-*` is dropped, so
  * that whoever trusts the name hears only us, and so is what a CGI server takes for either, as `webhook_id`. Of
- * `postern-hops` the number goes on, one more. (decisions: Delivery)
+ * `postern-hops` the number goes on, one more. Ours replaces an incoming `traceparent`. (decisions: Delivery)
  */
 export function deliveryHeaders(
   eventHeaders: readonly Header[],
@@ -70,7 +79,11 @@ export function deliveryHeaders(
     if (name === HOPS_HEADER) relayed = Math.max(relayed, hopsOf(value))
     if (sentAs === undefined || value === MASKED_VALUE) continue
     if (hops?.has(name) || ownIndex?.has(name)) continue
+    if (facts.trace !== undefined && isReplaced(name, facts.trace)) continue
     flat.push(sentAs, value)
+  }
+  if (facts.trace !== undefined && ownIndex?.has('traceparent') !== true) {
+    flat.push('traceparent', facts.trace.traceparent)
   }
   pushFacts(flat, facts)
   flat.push(HOPS_HEADER, String(relayed + 1))
@@ -132,6 +145,10 @@ export function headerValueFault(value: string): string | undefined {
   }
   // Whoever reads the header drops them. (RFC 9110, section 5.5)
   return /^[\t ]|[\t ]$/.test(value) ? 'must have no blanks around it' : undefined
+}
+
+function isReplaced(name: string, { isContinued }: TraceHeaders): boolean {
+  return name === 'traceparent' || (name === 'tracestate' && !isContinued)
 }
 
 interface Incoming {

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 
 import { compileCidrs } from '../egress/address.ts'
@@ -9,9 +11,14 @@ import { capConnections } from './connection-cap.ts'
 
 const REFUSAL = 'HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\n\r\n'
 
-async function open(trusted: string[]): Promise<Server> {
+async function open(
+  trusted: string[],
+  registry = new Registry(),
+  log = pino({ level: 'silent' }),
+): Promise<Server> {
   const server = createServer((_request, response) => response.end('taken'))
-  capConnections(server, { max: 2, trusted: compileCidrs(trusted), refusal: REFUSAL })
+  const cap = { max: 2, trusted: compileCidrs(trusted), refusal: REFUSAL }
+  capConnections(server, { ...cap, registry, log })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server
@@ -50,5 +57,25 @@ test('a trusted proxy has as many connections as it likes', async () => {
   await using server = await open(['127.0.0.0/24'])
   const sockets = await Promise.all(Array.from({ length: 6 }, async () => await dial(server)))
   expect(new Set(await Promise.all(sockets.map(ask)))).toEqual(new Set(['HTTP/1.1 200']))
+  server.closeAllConnections()
+})
+
+test('refused connections are counted, and a line says so at once and not for each', async () => {
+  const registry = new Registry()
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
+  await using server = await open([], registry, log)
+  const held = [await dial(server), await dial(server)]
+  for (let n = 0; n < 5; n++) expect(await ask(await dial(server))).toBe('HTTP/1.1 429')
+  expect(await registry.metrics()).toContain('postern_refused_connections_total 5')
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      msg: 'Refused connections of an address',
+      address: '127.0.0.1',
+      max: 2,
+      refused: 1,
+    }),
+  ])
+  for (const socket of held) socket.destroy()
   server.closeAllConnections()
 })

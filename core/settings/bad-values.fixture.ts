@@ -154,4 +154,54 @@ export const BAD_VALUES: Readonly<
     ['/etc/passwd', 'is no program: it may not be executed'],
     ['nats-server', 'must be a path'],
   ],
+  ...badTraceValues(),
+}
+
+/** The value of a setting for traces alone is as bad as that of its general form. */
+function badTraceValues(): Record<string, readonly (readonly [value: string, fault: string])[]> {
+  const general = {
+    ENDPOINT: [
+      ['otel-collector:4318', 'must be a URL such as http://otel-collector:4318'],
+      ['https://me:hunter2@collector', 'must hold no user and no password: put them into'],
+      ['http://collector/?key=hunter2', 'must end after its path'],
+    ],
+    PROTOCOL: [['grpc', 'must be one of http/protobuf, http/json']],
+    HEADERS: [
+      ['hunter2', 'item 1 must be name=value'],
+      ['a=b,api key=hunter2', 'item 2 has a name that no header can have'],
+      ['key=hunter2%0Ax', 'item 1 has a value that no header can carry'],
+      ['key=hunter2%', 'item 1 must be name=value'],
+    ],
+    TIMEOUT: [['10s', 'a whole number from 1 to 600000']],
+    COMPRESSION: [['zstd', 'must be one of none, gzip']],
+    CERTIFICATE: [['/nonexistent/ca.pem', 'there is no such file']],
+    CLIENT_CERTIFICATE: [['/', 'is a directory']],
+    CLIENT_KEY: [['/nonexistent/key.pem', 'there is no such file']],
+  } as const
+  return {
+    ...Object.fromEntries(
+      Object.entries(general).flatMap(([name, values]) => [
+        [`OTEL_EXPORTER_OTLP_${name}`, values],
+        [`OTEL_EXPORTER_OTLP_TRACES_${name}`, values],
+      ]),
+    ),
+    OTEL_TRACES_EXPORTER: [['zipkin', 'must be one of otlp, none']],
+    OTEL_TRACES_SAMPLER: [['jaeger_remote', 'must be one of always_on, always_off, traceidratio']],
+    OTEL_TRACES_SAMPLER_ARG: [
+      ['10%', 'must be a number from 0 to 1'],
+      ['1.5', 'must be a number from 0 to 1'],
+      ['-0.1', 'must be a number from 0 to 1'],
+      ['1e-3', 'must be a number from 0 to 1'],
+    ],
+    OTEL_BSP_SCHEDULE_DELAY: [['5s', 'a whole number from 1 to 600000']],
+    OTEL_BSP_EXPORT_TIMEOUT: [['-1', 'a whole number from 1 to 600000']],
+    OTEL_BSP_MAX_QUEUE_SIZE: [['0', 'a whole number from 1 to 1000000']],
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: [['many', 'a whole number from 1 to 1000000']],
+    OTEL_SERVICE_NAME: [['a\nb', 'must have no control characters']],
+    OTEL_RESOURCE_ATTRIBUTES: [
+      ['production', 'item 1 must be name=value'],
+      [`a=${'x'.repeat(256)}`, 'item 1 has a value of more than 255 characters'],
+    ],
+    OTEL_SDK_DISABLED: [['yes', 'must be one of true, false']],
+  }
 }

@@ -2,8 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 
+import { encodeId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
 import { connectedMs, isConnected, type NatsConnection } from '../../core/nats.ts'
+import { openHop, type Hop } from '../../core/tracing/hop.ts'
+import type { Tracing } from '../../core/tracing/tracing.ts'
 import {
   callSubject,
   decodeCall,
@@ -22,6 +25,8 @@ interface CallsDeps {
   /** As workers know it: another one after a restart, which has none of the calls of the one before. */
   gatewayName: string
   count(outcome: Outcome['kind']): void
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 const QUEUE = 'gateways'
@@ -75,7 +80,7 @@ export class Calls {
   }
 
   async #answer(message: Msg): Promise<void> {
-    const { nats, sessions, gatewayName, log } = this.#deps
+    const { nats, sessions, gatewayName, log, tracing } = this.#deps
     const call = decodeCall(message.data)
     const respond = (reply: Reply, body?: Uint8Array): void => {
       if (isConnected(nats)) message.respond(encodeReply(reply, body))
@@ -92,11 +97,13 @@ export class Calls {
     const giveUp = new AbortController()
     const patience = setTimeout(() => giveUp.abort(), request.timeoutMs + GRACE_MS)
     const body = this.#bodyOf(call.head, call.piece, message.reply ?? '')
-    const outcome = await session.streams.send(request, body, giveUp.signal)
+    const { replicaId } = session.owner
+    const hop = openHop(tracing, { name: 'gateway', kind: 'server' }, request)
+    const outcome = await session.streams.send(hop?.head ?? request, body, giveUp.signal)
     clearTimeout(accepting)
     clearTimeout(patience)
+    hop?.end(spanOf(outcome, { connectorId, replicaId }))
     this.#deps.count(outcome.kind)
-    const { replicaId } = session.owner
     await this.#untilHeard()
     respond(replyOf(outcome, replicaId), outcome.kind === 'response' ? outcome.body : undefined)
   }
@@ -134,6 +141,23 @@ export class Calls {
         throw error
     }
     throw new Error('The worker does not give the body')
+  }
+}
+
+function spanOf(
+  outcome: Outcome,
+  { connectorId, replicaId }: { connectorId: string; replicaId: string },
+): Parameters<Hop['end']>[0] {
+  const isAnswered = outcome.kind === 'response'
+  const fault = outcome.kind === 'failure' ? outcome.failure.code : outcome.kind
+  return {
+    fault: isAnswered ? undefined : fault,
+    attributes: {
+      'http.response.status_code': isAnswered ? outcome.head.status : undefined,
+      'error.type': isAnswered ? undefined : fault,
+      'postern.connector.id': encodeId('cnr', connectorId),
+      'postern.replica.id': encodeId('rpl', replicaId),
+    },
   }
 }
 

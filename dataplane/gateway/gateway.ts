@@ -19,6 +19,7 @@ import {
 import type { Logger } from '../../core/log.ts'
 import { isConnected, type NatsConnection } from '../../core/nats.ts'
 import { followConnectors, noticeLife, noticeOnline } from '../../core/notices/connector-notices.ts'
+import type { Tracing } from '../../core/tracing/tracing.ts'
 import type { LinkTiming } from '../../core/tunnel/link.ts'
 import { every } from '../every.ts'
 import { admit } from './admission.ts'
@@ -48,6 +49,8 @@ export interface GatewayDeps {
   name: string
   remoteIpOf: (request: IncomingMessage) => string
   timing?: LinkTiming
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 export interface Gateway extends AsyncDisposable {
@@ -111,6 +114,7 @@ function openParts(deps: GatewayDeps, gatewayId: string) {
     log,
     sessions,
     gatewayName: gatewayId,
+    tracing: deps.tracing,
     count: (outcome) => {
       metrics.streams[outcome]++
     },

@@ -15,6 +15,7 @@ import { openRegistry } from '../../core/metrics/instruments.ts'
 import { checkConnected } from '../../core/nats.ts'
 import { openOps } from '../../core/ops.ts'
 import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../../core/start-up.ts'
+import { openTracing } from '../../core/tracing/open-tracing.ts'
 import { startGateway } from './gateway.ts'
 import { CONNECTION_REFUSAL } from './server.ts'
 
@@ -38,14 +39,17 @@ await using db = openDb(pool)
 watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'gateway', patience)
+const clock = openClock(config.TEST_CLOCK_FILE)
+await using tracing = await openTracing({ settings: config, role: 'gateway', clock, log, registry })
 const trusted = compileCidrs(config.TRUSTED_PROXIES)
 await using gateway = await startGateway({
   db,
   nats,
-  clock: openClock(config.TEST_CLOCK_FILE),
+  clock,
   log,
   registry,
   name: config.INSTANCE_NAME,
+  tracing,
   remoteIpOf: (request) => clientAddress(request, trusted),
 })
 const { server } = gateway
@@ -53,6 +57,8 @@ capConnections(server, {
   max: config.CONNECTIONS_PER_ADDRESS,
   trusted,
   refusal: CONNECTION_REFUSAL,
+  registry,
+  log,
 })
 await listenOrEnd('GATEWAY_PORT', async () => {
   server.listen(gatewayPortOf(config), config.HOST)

@@ -20,6 +20,7 @@ import { announceChanges } from '../../core/notices/config-changes.ts'
 import { EventNotices } from '../../core/notices/event-notices.ts'
 import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
+import type { Tracing } from '../../core/tracing/tracing.ts'
 import { KeyStore } from '../../core/verify/keys.ts'
 import { Batcher, type BatcherOptions } from '../batcher.ts'
 import { followConfig } from '../config-feed.ts'
@@ -45,6 +46,7 @@ import { buildServer } from './http/server.ts'
 import { measureSpool } from './spool/spool-metrics.ts'
 import type { SpoolSettings } from './spool/spool.ts'
 import { openSpooling, runSpooling } from './spool/spooling.ts'
+import { IngestTraces } from './trace/ingest-traces.ts'
 
 /** More lanes make smaller batches: two cost 6 % more CPU at 500/s, and the answer came later (measured). */
 const STORE: BatcherOptions = {
@@ -81,6 +83,8 @@ export interface IngestDeps {
   mail?: MailSettings | undefined
   /** Where events go while PostgreSQL is away. Undefined: nowhere, they are answered 503. */
   spool?: SpoolSettings | undefined
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 /** The ingest listener and what is asked of its process. */
@@ -103,6 +107,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const secretUsage = new SecretUsage({ db, nats, clock, log, processId })
   const unstored = new RejectionCounts(db, clock)
   const publisher = new Publisher(nats)
+  const traces = deps.tracing && new IngestTraces(deps.tracing, clock)
   const metrics = openIngestMetrics(deps.registry, publisher)
   const store = openBatches(deps, metrics, spooling?.outage)
   const notices = new EventNotices(nats)
@@ -114,6 +119,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
     sources,
     store,
     publisher,
+    traces,
     notices,
     limits,
     rejections: new Rejections(clock),
@@ -133,7 +139,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   if (spooling === undefined) measureSpool(deps.registry, undefined)
   else {
     const noteEvent = (sourceId: string): void => activity.noteEvent(sourceId)
-    const drainDeps = { ...deps, sources, publisher, notices, noteEvent }
+    const drainDeps = { ...deps, sources, publisher, traces, notices, noteEvent }
     tasks.push(runSpooling(spooling, drainDeps, stop.signal))
   }
   return {
@@ -148,9 +154,7 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
       stop.abort()
       await feed.done
       await Promise.all(tasks)
-      await signOff(deps, gathered, processId).catch((err: unknown) =>
-        log.warn({ err }, 'Cannot deregister the process'),
-      )
+      await signOff(deps, gathered, processId)
       limits[Symbol.dispose]()
       await nats.flush()
       publisher[Symbol.dispose]()
@@ -189,7 +193,7 @@ function openMail(
   const metrics = openMailMetrics(registry, () => listener.connections)
   const listener = new MailListener(
     { ...accepting, metrics, reader, domain, arriving: new ArrivingMails() },
-    { certificate, trusted: compileCidrs(trustedProxies) },
+    { certificate, trusted: compileCidrs(trustedProxies), registry },
   )
   return {
     listener,
@@ -227,14 +231,18 @@ function reportOften(
 }
 
 async function signOff(
-  { db }: IngestDeps,
+  { db, log }: IngestDeps,
   [activity, secretUsage, unstored]: Gathered,
   processId: string,
 ): Promise<void> {
-  await activity.flush(db)
-  await secretUsage.flush()
-  await unstored.flush()
-  await forgetProcess(db, processId)
+  try {
+    await activity.flush(db)
+    await secretUsage.flush()
+    await unstored.flush()
+    await forgetProcess(db, processId)
+  } catch (err) {
+    log.warn({ err }, 'Cannot deregister the process')
+  }
 }
 
 /** When sources last heard from their senders, gathered here and written now and then. */

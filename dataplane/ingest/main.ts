@@ -23,6 +23,7 @@ import {
   warnOfMisspelt,
   whenUsable,
 } from '../../core/start-up.ts'
+import { openTracing } from '../../core/tracing/open-tracing.ts'
 import { connectionRefusal } from './http/server.ts'
 import { openIngest } from './ingest.ts'
 import { spoolSettings } from './spool/spool.ts'
@@ -52,6 +53,7 @@ watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'ingest', patience)
 await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
+await using tracing = await openTracing({ settings: config, role: 'ingest', clock, log, registry })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS)
 await using ingest = await openIngest({
   pool,
@@ -68,11 +70,14 @@ await using ingest = await openIngest({
   registry,
   mail: mailSettingsOf(config),
   spool: spoolSettings(config),
+  tracing,
 })
 capConnections(ingest.app.server, {
   max: config.CONNECTIONS_PER_ADDRESS,
   trusted: compileCidrs(config.TRUSTED_PROXIES),
   refusal: connectionRefusal(),
+  registry,
+  log,
 })
 await listenOrEnd('INGEST_PORT', () =>
   ingest.app.listen({ host: config.HOST, port: config.INGEST_PORT }),

@@ -15,6 +15,7 @@ import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { readKeyring } from '../../core/secrets/sealed.ts'
 import { configOrEnd, Readiness, warnOfMisspelt, whenUsable } from '../../core/start-up.ts'
+import { openTracing } from '../../core/tracing/open-tracing.ts'
 import { openMetrics } from './in-flight/metrics.ts'
 import { socketsOf } from './sockets-max.ts'
 import { startWorker } from './worker.ts'
@@ -44,6 +45,7 @@ watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'worker', patience)
 await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
+await using tracing = await openTracing({ settings: config, role: 'worker', clock, log, registry })
 await using worker = await startWorker({
   pool,
   db,
@@ -57,6 +59,7 @@ await using worker = await startWorker({
   random: Math.random,
   socketsMax: await socketsOf('/proc/self/limits'),
   metrics: openMetrics(registry),
+  tracing,
 })
 readiness.is({ PostgreSQL: () => ping(db), partitions: () => worker.checkReady() })
 

@@ -17,6 +17,7 @@ import { WAITING_DUE } from '../../core/notices/notice-subjects.ts'
 import { followWithdrawals } from '../../core/notices/withdrawals.ts'
 import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
+import type { Tracing } from '../../core/tracing/tracing.ts'
 import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
 import { every, type Rest } from '../every.ts'
@@ -69,6 +70,8 @@ export interface WorkerDeps {
   /** Attempts that may be under way at once. */
   socketsMax: number
   metrics: WorkerMetrics
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 export interface Worker extends AsyncDisposable {

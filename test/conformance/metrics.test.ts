@@ -4,8 +4,13 @@ import { join } from 'node:path'
 import { beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 
+import {
+  AGENT_SECTION,
+  documentedMetrics,
+  OPERATOR_SECTION,
+  type DocumentedMetric,
+} from '../kit/documented-metrics.ts'
 import { parseScrape, type Scrape } from '../kit/scrape.ts'
-import { ROOT } from '../kit/source-files.ts'
 
 const { dataDir } = inject('installation')
 const Told = z.object({ metricsUrls: z.record(z.string(), z.url()) })
@@ -18,19 +23,11 @@ beforeAll(async () => {
   scrape = parseScrape((await Promise.all(texts)).join('\n'))
 })
 
-/** The rows of docs/metrics.md that describe a metric. */
-function documented(): { name: string; type: string; labels: string[] }[] {
-  return readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')
-    .split('\n')
-    .filter((line) => /^\| `postern_\w+` *\| (?:counter|gauge|histogram)/.test(line))
-    .map((line) => {
-      const [name = '', type = '', labels = ''] = line.split('|').slice(1)
-      return {
-        name: name.replaceAll(/[ `]/g, ''),
-        type: type.trim(),
-        labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
-      }
-    })
+/** The rows that describe a metric of a role of `npm start`. */
+function documented(): DocumentedMetric[] {
+  return documentedMetrics().filter(
+    ({ section }) => section !== AGENT_SECTION && section !== OPERATOR_SECTION,
+  )
 }
 
 test('docs/metrics.md has a row for each metric of a scrape, and for no other', () => {

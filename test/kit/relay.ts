@@ -6,6 +6,7 @@ import { expect, vi } from 'vitest'
 import { buildApp } from '../../api/app.ts'
 import type { Deps } from '../../api/deps.ts'
 import { LiveStreams } from '../../api/events/live/live-streams.ts'
+import type { Settings } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { compileCidrs, isReachable } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
@@ -13,6 +14,8 @@ import { ensureDeliveryStream } from '../../core/jetstream/delivery-stream.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS, SOCKETS_MAX } from '../../core/limits.ts'
 import { openNats } from '../../core/nats.ts'
 import type { CertificateFiles } from '../../core/settings/certificate.ts'
+import { openTracing } from '../../core/tracing/open-tracing.ts'
+import type { Tracing } from '../../core/tracing/tracing.ts'
 import { startHousekeeper } from '../../dataplane/housekeeper/housekeeper.ts'
 import { openIngest } from '../../dataplane/ingest/ingest.ts'
 import type { SpoolSettings } from '../../dataplane/ingest/spool/spool.ts'
@@ -92,6 +95,8 @@ export interface RelayOptions extends WorldOptions {
   certificate?: CertificateFiles
   /** Attempts that a worker may have under way. */
   socketsMax?: number
+  /** Settings of traces, which are off without them. */
+  traces?: Settings
   /** False: events are stored and published, and wait for `startWorker`. */
   worker?: boolean
 }
@@ -166,7 +171,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   const ingests = new Set<IngestProcess>()
   const open = async (): Promise<IngestProcess> => {
     const opened = await openIngestOn(
-      { ...world, ...world.deps, certificate: options.certificate },
+      { ...world, ...world.deps, certificate: options.certificate, traces: options.traces },
       `ingest-${ingests.size}`,
       options.keyCidrs,
     )
@@ -182,7 +187,8 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   }
   const openWorker = async (name: string): Promise<WorkerProcess> => {
     const { deliveryCidrs: allowCidrs = ['127.0.0.0/8'], socketsMax = SOCKETS_MAX } = options
-    const opened = await openWorkerOn({ ...world, ...world.deps }, name, { allowCidrs, socketsMax })
+    const installation = { ...world, ...world.deps, traces: options.traces }
+    const opened = await openWorkerOn(installation, name, { allowCidrs, socketsMax })
     workers.add(opened)
     return opened
   }
@@ -276,6 +282,7 @@ type Installation = Pick<World, 'databaseUrl' | 'natsUrl' | 'keyring'> &
     spool?: SpoolSettings
     certificate?: CertificateFiles | undefined
     trustedProxies?: readonly string[]
+    traces?: Settings | undefined
   }
 
 /** A further ingest process, with connections of its own as a process has. */
@@ -284,7 +291,8 @@ export async function openIngestOn(
   name: string,
   keyCidrs: readonly string[] = [],
 ): Promise<IngestProcess> {
-  const { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl, spool } = installation
+  const { databaseUrl, natsUrl, clock, keyring, plans, log, ingestUrl, spool, traces } =
+    installation
   const { mailDomain: domain, certificate, trustedProxies = [] } = installation
   const stack = new AsyncDisposableStack()
   const pool = openPool({
@@ -299,6 +307,8 @@ export async function openIngestOn(
   stack.defer(async () => await nats.close())
   const egress = stack.use(openEgress(keyCidrs))
   const registry = new Registry()
+  const tracing = await openTraces({ traces, clock, log, registry }, 'ingest')
+  stack.use(tracing)
   const ingest = stack.use(
     await openIngest({
       pool,
@@ -315,6 +325,7 @@ export async function openIngestOn(
       name,
       registry,
       spool,
+      tracing,
     }),
   )
   const url = await ingest.app.listen({ host: '127.0.0.1', port: 0 })
@@ -323,7 +334,7 @@ export async function openIngestOn(
 }
 
 async function openWorkerOn(
-  { databaseUrl, natsUrl, clock, keyring, plans, log }: Installation,
+  { databaseUrl, natsUrl, clock, keyring, plans, log, traces }: Installation,
   name: string,
   { allowCidrs, socketsMax }: { allowCidrs: readonly string[]; socketsMax: number },
 ): Promise<WorkerProcess> {
@@ -334,6 +345,8 @@ async function openWorkerOn(
   stack.defer(async () => await nats.close())
   const allowed = compileCidrs(allowCidrs)
   const registry = new Registry()
+  const tracing = await openTraces({ traces, clock, log, registry }, 'worker')
+  stack.use(tracing)
   const worker = stack.use(
     await startWorker({
       pool,
@@ -348,6 +361,7 @@ async function openWorkerOn(
       random: Math.random,
       socketsMax,
       metrics: openMetrics(registry),
+      tracing,
     }),
   )
   return {
@@ -360,6 +374,14 @@ async function openWorkerOn(
     },
     stop: async () => await stack.disposeAsync(),
   }
+}
+
+/** Undefined without settings for them. */
+export async function openTraces(
+  { traces, ...deps }: Pick<Deps, 'clock' | 'log' | 'registry'> & { traces: Settings | undefined },
+  role: string,
+): Promise<Tracing | undefined> {
+  return traces && (await openTracing({ ...deps, settings: traces, role }))
 }
 
 async function sendTo(agent: Agent, address: string, sent: Sent): Promise<IngestReply> {

@@ -3,10 +3,12 @@ import type { IncomingMessage } from 'node:http'
 
 import { Registry } from 'prom-client'
 
+import type { Settings } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { openNats } from '../../core/nats.ts'
 import type { LinkTiming } from '../../core/tunnel/link.ts'
 import { startGateway } from '../../dataplane/gateway/gateway.ts'
+import { openTraces } from '../kit/relay.ts'
 import type { World } from '../kit/world.ts'
 
 const POOL_MAX = 4
@@ -24,6 +26,7 @@ export async function openGateway(
   { databaseUrl, natsUrl, clock, deps: { log } }: World,
   name: string,
   timing?: LinkTiming,
+  traces?: Settings,
 ): Promise<GatewayProcess> {
   await using stack = new AsyncDisposableStack()
   const db = stack.use(
@@ -32,6 +35,8 @@ export async function openGateway(
   const nats = await openNats(natsUrl, name, log)
   stack.defer(async () => await nats.close())
   const registry = new Registry()
+  const tracing = await openTraces({ traces, clock, log, registry }, 'gateway')
+  stack.use(tracing)
   // Tests that come from elsewhere say so.
   const remoteIpOf = ({ headers }: IncomingMessage) =>
     String(headers['x-forwarded-for'] ?? '127.0.0.1')
@@ -45,6 +50,7 @@ export async function openGateway(
       name,
       remoteIpOf,
       ...(timing && { timing }),
+      tracing,
     }),
   )
   gateway.server.listen(0, '127.0.0.1')

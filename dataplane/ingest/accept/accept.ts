@@ -8,6 +8,7 @@ import { parsedOf, type Parsed } from '../../../core/request/parsed.ts'
 import { cleanText } from '../../../core/request/text.ts'
 import type { Rejection, SignedRequest } from '../../../core/verify/request/signed-request.ts'
 import type { Batcher } from '../../batcher.ts'
+import type { IngestTraces } from '../trace/ingest-traces.ts'
 import { dispatch } from './dispatch.ts'
 import type { Incoming, IngestRequest, StoreResult } from './event.ts'
 import { maskSecrets } from './mask.ts'
@@ -19,6 +20,8 @@ export interface AcceptDeps {
   store: Batcher<Incoming, StoreResult>
   publisher: Publisher
   notices: EventNotices
+  /** Undefined while traces are off. */
+  traces: IngestTraces | undefined
   /** A source has taken an event. */
   noteEvent(source: IngestSource): void
 }
@@ -57,21 +60,33 @@ export async function acceptEvent(
   const routing = route(source, matchableOf(parsed, eventType))
   const keys = once === undefined ? keysOf(source, parsed) : [once]
   const event = eventOf(received, masked, { eventType, routing, dedupeKey: dedupeKey(keys) })
+  const askedAt = performance.now()
   const result = await deps.store.add(event, bytesOf(event))
+  if (deps.traces !== undefined) traceStore(deps.traces, event, { result, askedAt })
   if (result.kind === 'stored' || result.kind === 'spooled') deps.noteEvent(source)
   if (result.kind === 'stored') {
     deps.notices.note(source.projectId)
-    dispatch(deps.publisher, result.event)
+    dispatch(deps, result.event)
   }
   return result
 }
 
-/** Keeps a request that failed verification; false when it could not. Its sender learns nothing of it. */
+function traceStore(
+  traces: IngestTraces,
+  { headers }: Incoming,
+  { result, askedAt }: { result: StoreResult; askedAt: number },
+): void {
+  if (result.kind === 'stored') {
+    traces.stored({ id: result.event.id, headers }, askedAt, 'postgresql')
+  } else if (result.kind === 'spooled') traces.stored({ id: result.id, headers }, askedAt, 'nats')
+}
+
+/** Keeps a request that failed verification: its id, undefined when it could not. Its sender learns nothing of it. */
 export async function keepRejected(
   deps: AcceptDeps,
   received: Received,
   { reason, detail }: Rejection,
-): Promise<boolean> {
+): Promise<Buffer | undefined> {
   const event: Incoming = {
     ...commonOf(received, maskSecrets(received.source, received.request)),
     status: 'rejected',
@@ -84,9 +99,12 @@ export async function keepRejected(
     deliveries: [],
     quotaAt: () => null,
   }
-  const { kind } = await deps.store.add(event, bytesOf(event))
-  if (kind === 'stored') deps.notices.note(received.source.projectId)
-  return kind === 'stored'
+  const askedAt = performance.now()
+  const result = await deps.store.add(event, bytesOf(event))
+  if (deps.traces !== undefined) traceStore(deps.traces, event, { result, askedAt })
+  if (result.kind !== 'stored') return undefined
+  deps.notices.note(received.source.projectId)
+  return result.event.id
 }
 
 function bytesOf({ raw, mail }: Incoming): number {

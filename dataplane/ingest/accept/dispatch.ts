@@ -2,11 +2,16 @@ import type { NewEvent } from '../../../core/db/events/ingest/store-events.ts'
 import { uuidOfBytes } from '../../../core/ids.ts'
 import { encodeDelivery, encodeEvent } from '../../../core/jetstream/delivery-message.ts'
 import { deliverySubject } from '../../../core/jetstream/stream-subjects.ts'
+import type { IngestTraces } from '../trace/ingest-traces.ts'
 import type { Publisher } from './publisher.ts'
 
 /** Sends a stored event's deliveries to the workers. The sweeper takes deliveries that do not arrive. */
-export function dispatch(publisher: Publisher, event: NewEvent): void {
+export function dispatch(
+  { publisher, traces }: { publisher: Publisher; traces: IngestTraces | undefined },
+  event: NewEvent,
+): void {
   if (event.deliveries.length === 0) return
+  const published = traces?.publishing(event)
   const encoded = encodeEvent(
     {
       id: uuidOfBytes(event.id),
@@ -30,6 +35,6 @@ export function dispatch(publisher: Publisher, event: NewEvent): void {
       maxAttempts: delivery.maxAttempts,
       leaseUntilMs: event.leaseUntilMs,
     })
-    publisher.publish(deliverySubject(delivery.partition), message)
+    publisher.publish(deliverySubject(delivery.partition), message, published)
   }
 }

@@ -2,6 +2,7 @@ import type { Msg, Subscription } from '@nats-io/transport-node'
 
 import { packDeliveries } from '../../../core/jetstream/delivery-message.ts'
 import { isConnected, type NatsConnection } from '../../../core/nats.ts'
+import type { Published } from '../trace/ingest-traces.ts'
 
 /** Messages whose acknowledgement is awaited. The server queues what it cannot store in time without any bound. */
 const WINDOW = 1_024
@@ -23,6 +24,8 @@ const ACK_TIMEOUT_MS = 5_000
 interface Pack {
   deliveries: Buffer[]
   bytes: number
+  /** Who wants to know what became of deliveries in it; undefined when nobody does. */
+  told: Published[] | undefined
 }
 
 interface Message {
@@ -30,6 +33,15 @@ interface Message {
   data: Buffer
   /** Deliveries in it. */
   count: number
+  told: Published[] | undefined
+}
+
+/** A message whose acknowledgement is awaited. */
+interface Pending {
+  sentAt: number
+  bytes: number
+  count: number
+  told: Published[] | undefined
 }
 
 /**
@@ -43,7 +55,7 @@ export class Publisher {
   readonly #acks: Subscription
   readonly #packs = new Map<string, Pack>()
   /** Messages that are not acknowledged, and those that wait for a place in the window. */
-  readonly #pending = new Map<number, { sentAt: number; bytes: number; count: number }>()
+  readonly #pending = new Map<number, Pending>()
   readonly #queue: Message[] = []
   readonly #expiry: NodeJS.Timeout
   #next = 0
@@ -64,7 +76,7 @@ export class Publisher {
   }
 
   /** Sends an encoded delivery when this turn of the loop ends, or its message is full. */
-  publish(subject: string, delivery: Buffer): void {
+  publish(subject: string, delivery: Buffer, published?: Published): void {
     let pack = this.#packs.get(subject)
     if (pack !== undefined && pack.bytes + delivery.length > PACK_BYTES_MAX) {
       this.#flush(subject, pack)
@@ -73,11 +85,12 @@ export class Publisher {
     if (pack === undefined) {
       // Ticks come after all that the settling of a batch has set off: the deliveries of its other events.
       if (this.#packs.size === 0) process.nextTick(() => this.#flushAll())
-      pack = { deliveries: [], bytes: 0 }
+      pack = { deliveries: [], bytes: 0, told: undefined }
       this.#packs.set(subject, pack)
     }
     pack.deliveries.push(delivery)
     pack.bytes += delivery.length
+    if (published !== undefined) (pack.told ??= []).push(published)
     if (pack.deliveries.length === PACK_MAX) this.#flush(subject, pack)
   }
 
@@ -90,41 +103,47 @@ export class Publisher {
     for (const [subject, pack] of this.#packs) this.#flush(subject, pack)
   }
 
-  #flush(subject: string, { deliveries }: Pack): void {
+  #flush(subject: string, { deliveries, told }: Pack): void {
     this.#packs.delete(subject)
     const count = deliveries.length
     const data = packDeliveries(deliveries)
     const isFull = this.#queue.length >= QUEUE_MAX || this.#bytes + data.length > BYTES_MAX
     // While disconnected the client would keep messages in memory without bound, to send them when they are stale.
     if (!isConnected(this.#nats) || isFull) {
-      this.dropped += count
+      this.#drop({ count, told })
       return
     }
     this.#bytes += data.length
-    if (this.#pending.size >= WINDOW) this.#queue.push({ subject, data, count })
-    else this.#send({ subject, data, count })
+    if (this.#pending.size >= WINDOW) this.#queue.push({ subject, data, count, told })
+    else this.#send({ subject, data, count, told })
   }
 
-  #send({ subject, data, count }: Message): void {
+  #send({ subject, data, count, told }: Message): void {
     const sequence = this.#next++
-    this.#pending.set(sequence, { sentAt: performance.now(), bytes: data.length, count })
+    this.#pending.set(sequence, { sentAt: performance.now(), bytes: data.length, count, told })
     this.#nats.publish(subject, data, { reply: `${this.#inbox}.${sequence}` })
   }
 
   #acknowledge(message: Msg): void {
-    const count = this.#settle(Number(message.subject.slice(this.#inbox.length + 1)))
+    const settled = this.#settle(Number(message.subject.slice(this.#inbox.length + 1)))
     // Without a body the server says that no stream takes it.
     const isRefused = message.data.length === 0 || message.data[2] === 0x65 /* {"error" */
-    if (isRefused) this.dropped += count
+    if (isRefused) this.#drop(settled)
+    else tell(settled?.told, true)
     this.#drain()
   }
 
-  /** Returns how many deliveries the message had. */
-  #settle(sequence: number): number {
-    const { bytes, count } = this.#pending.get(sequence) ?? { bytes: 0, count: 0 }
-    this.#bytes -= bytes
+  /** Returns the message, unless it was settled before. */
+  #settle(sequence: number): Pending | undefined {
+    const pending = this.#pending.get(sequence)
+    this.#bytes -= pending?.bytes ?? 0
     this.#pending.delete(sequence)
-    return count
+    return pending
+  }
+
+  #drop(message: Pick<Pending, 'count' | 'told'> | undefined): void {
+    this.dropped += message?.count ?? 0
+    tell(message?.told, false)
   }
 
   #drain(): void {
@@ -139,8 +158,12 @@ export class Publisher {
     const oldest = performance.now() - ACK_TIMEOUT_MS
     for (const [sequence, { sentAt }] of this.#pending) {
       if (sentAt > oldest) break
-      this.dropped += this.#settle(sequence)
+      this.#drop(this.#settle(sequence))
     }
     this.#drain()
   }
+}
+
+function tell(told: readonly Published[] | undefined, isAcked: boolean): void {
+  if (told !== undefined) for (const published of told) published(isAcked)
 }

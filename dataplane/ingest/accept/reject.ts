@@ -10,23 +10,28 @@ export interface RejectDeps extends AcceptDeps {
   unstored: RejectionCounts
 }
 
-/** Keeps or counts a request that failed verification. Its sender hears the same, whether it could be kept or not. */
+/**
+ * Keeps or counts a request that failed verification: the id of the event that it became. Its sender hears the same, whether
+ * it could be kept or not.
+ */
 export async function reject(
   deps: RejectDeps,
   received: Received,
   rejection: Rejection,
-): Promise<void> {
+): Promise<Buffer | undefined> {
   const { source } = received
   if (!deps.rejections.take(source.id, source.organisationId, storedBytes(received))) {
     deps.unstored.note(source, rejection.reason)
-    return
+    return undefined
   }
   try {
-    const isKept = await keepRejected(deps, received, rejection)
-    if (!isKept) deps.unstored.note(source, rejection.reason)
+    const eventId = await keepRejected(deps, received, rejection)
+    if (eventId === undefined) deps.unstored.note(source, rejection.reason)
+    return eventId
   } catch (err) {
     deps.unstored.note(source, rejection.reason)
     deps.log.warn({ err }, 'Cannot store a rejected request')
+    return undefined
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client'
 import {
   SMTPServer,
   type SMTPServerAddress,
@@ -42,6 +43,7 @@ interface ListenerSettings {
   certificate: CertificateFiles | undefined
   /** Relays, which may have any number of connections. */
   trusted: CompiledCidrs
+  registry: Registry
 }
 
 /** The listener of mail. Disposing of it answers what has arrived first. */
@@ -60,6 +62,8 @@ export class MailListener implements AsyncDisposable {
     const { log } = deps
     this.#server.on('error', (err: Error) => log.debug({ err }, 'A connection of mail failed'))
     capConnections(this.#server.server, {
+      registry: settings.registry,
+      log,
       max: SMTP_CONNECTIONS_PER_ADDRESS,
       trusted: settings.trusted,
       refusal: '421 4.7.0 Too many connections of this address\r\n',

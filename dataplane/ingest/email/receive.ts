@@ -8,6 +8,7 @@ import { acceptEvent, type Received } from '../accept/accept.ts'
 import { reject, type RejectDeps } from '../accept/reject.ts'
 import type { IngestSource, Sources } from '../accept/sources.ts'
 import type { IngestLimits } from '../budgets/limits.ts'
+import type { IngestTraces } from '../trace/ingest-traces.ts'
 import type { MailMetrics } from './mail-metrics.ts'
 import { reportMail } from './mail-report.ts'
 import { eventHeaders, readHead, type MailHead } from './message/head.ts'
@@ -108,6 +109,7 @@ export async function receive(
     await Promise.all(
       all.map(async (one) => {
         const answer = await storeFor(deps, transaction, one, message)
+        if (deps.traces !== undefined) trace(deps.traces, answer, { transaction, one, message })
         return tell(deps, answer, { transaction, source: one.source, mail, startedAt })
       }),
     ),
@@ -138,8 +140,7 @@ async function storeFor(
     if (verdict.kind !== 'valid' && message.isUncertain) return REPLIES.uncertain
     if (verdict.kind === 'valid') return replyTo(await acceptEvent(deps, received, undefined))
     const rejection = verdict.kind === 'rejected' ? verdict : rejected('verifier_misconfigured')
-    await reject(deps, received, rejection)
-    return REPLIES.rejected
+    return { ...REPLIES.rejected, id: await reject(deps, received, rejection) }
   } catch (err) {
     deps.log.warn({ err }, 'Cannot handle a mail')
     return REPLIES.unavailable
@@ -168,6 +169,25 @@ function receivedBy(
     startedAt: message.startedAt,
     verifiedAt: message.startedAt,
   }
+}
+
+function trace(
+  traces: IngestTraces,
+  { code, text, outcome, id }: Reply,
+  about: { transaction: Transaction; one: Addressed; message: Message },
+): void {
+  const { transaction, one, message } = about
+  traces.answered({
+    name: 'ingest mail',
+    headers: eventHeaders(message.head),
+    eventId: id,
+    sourceId: one.source.id,
+    remoteIp: transaction.envelope.remoteIp,
+    outcome,
+    attributes: { 'postern.smtp.code': code },
+    fault: outcome === 'unavailable' ? text : undefined,
+    startedAt: message.startedAt,
+  })
 }
 
 function tell(

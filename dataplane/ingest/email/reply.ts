@@ -8,6 +8,8 @@ export interface Reply {
   text: string
   outcome: MailOutcome
   eventId?: string
+  /** The same, as it is stored. */
+  id?: Buffer | undefined
 }
 
 const reply = (code: number, text: string, outcome: MailOutcome): Reply => ({ code, text, outcome })
@@ -59,7 +61,7 @@ export function replyTo(result: StoreResult): Reply {
 
 function stored(id: Buffer): Reply {
   const eventId = encodeId('evt', id)
-  return { ...reply(250, `2.0.0 Stored as ${eventId}`, 'stored'), eventId }
+  return { ...reply(250, `2.0.0 Stored as ${eventId}`, 'stored'), eventId, id }
 }
 
 /**

@@ -14,6 +14,8 @@ export interface Answer {
   outcome: RequestOutcome
   /** Why it was refused: the sentence that its sender got. */
   reason?: string
+  /** The event that was stored. */
+  eventId?: Buffer | undefined
   /** Why it was rejected: for the log line and the metrics, never for the sender. */
   rejection?: Rejection
   /** The rest of the request is not read: the connection ends with the answer. */
@@ -95,7 +97,7 @@ export function answerTo(result: StoreResult, response: IngestResponse): Answer 
 function taken(response: IngestResponse, id: Buffer): Omit<Answer, 'outcome'> {
   const eventId = encodeId('evt', id)
   const own = `{"ok":true,"eventId":"${eventId}"}`
-  return accepted(response, own, { 'postern-event-id': eventId })
+  return { ...accepted(response, own, { 'postern-event-id': eventId }), eventId: id }
 }
 
 function accepted(

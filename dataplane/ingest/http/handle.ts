@@ -19,6 +19,7 @@ import type { IngestMetrics } from '../accept/ingest-metrics.ts'
 import { reject, type RejectDeps } from '../accept/reject.ts'
 import type { IngestSource, Sources } from '../accept/sources.ts'
 import type { IngestLimits, Reached } from '../budgets/limits.ts'
+import type { IngestTraces } from '../trace/ingest-traces.ts'
 import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
 import type { Handshakes } from './handshakes.ts'
@@ -74,7 +75,32 @@ export async function handle(
   // A body that broke off or came too late was answered, and reported, at the edge.
   const isReported = answer.outcome === 'aborted' && isClosing(raw.socket)
   if (!isReported) report(deps, answer, { method, remoteIp, sourceId: source?.id, startedAt })
+  if (deps.traces !== undefined) trace(deps.traces, answer, { request, source, startedAt })
   return answer
+}
+
+function trace(
+  traces: IngestTraces,
+  { outcome, status, reason, eventId }: Answer,
+  asked: { request: IngestRequest; source: IngestSource | undefined; startedAt: number },
+): void {
+  const { request, source, startedAt } = asked
+  const isOurs = status >= 500
+  traces.answered({
+    name: 'ingest request',
+    headers: request.rawHeaders,
+    eventId,
+    sourceId: source?.id,
+    remoteIp: request.remoteIp,
+    outcome,
+    attributes: {
+      'http.request.method': request.method,
+      'http.response.status_code': status,
+      'error.type': isOurs ? String(status) : undefined,
+    },
+    fault: isOurs ? reason : undefined,
+    startedAt,
+  })
 }
 
 async function passChecks(
@@ -125,8 +151,8 @@ async function verified(
   const received: Received = { source, request, signed, startedAt, verifiedAt }
   if (verdict.kind !== 'valid') {
     const rejection = verdict.kind === 'rejected' ? verdict : rejected('verifier_misconfigured')
-    await reject(deps, received, rejection)
-    return { ...refusal('UNAUTHORIZED', 'Signature verification failed'), rejection }
+    const eventId = await reject(deps, received, rejection)
+    return { ...refusal('UNAUTHORIZED', 'Signature verification failed'), rejection, eventId }
   }
   deps.secretUsage.note(source, verdict.slot)
   const asked = deps.handshakes.after(source, signed, verdict.slot)

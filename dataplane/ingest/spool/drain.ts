@@ -20,6 +20,7 @@ import type { BatchResult, CountedEvent } from '../accept/event.ts'
 import type { Publisher } from '../accept/publisher.ts'
 import type { Sources } from '../accept/sources.ts'
 import { openBatchStore } from '../accept/store.ts'
+import type { IngestTraces } from '../trace/ingest-traces.ts'
 import type { Outage } from './outage.ts'
 import type { Spool } from './spool.ts'
 
@@ -39,6 +40,7 @@ export interface DrainDeps {
   outage: Outage
   sources: Sources
   publisher: Publisher
+  traces: IngestTraces | undefined
   notices: EventNotices
   noteEvent(sourceId: string): void
 }
@@ -172,11 +174,11 @@ export class Drain {
   }
 
   async #finish(one: Spooled, result: BatchResult): Promise<void> {
-    const { publisher, notices } = this.#deps
+    const { notices } = this.#deps
     const { event } = one
     if (result.kind === 'failed') return await this.#refuse(one)
     if (result.kind === 'stored') {
-      dispatch(publisher, event)
+      dispatch(this.#deps, event)
     } else if (!(await this.#keepUndelivered(one))) {
       return
     }

@@ -22,6 +22,7 @@ export function sampleWork(fields: Partial<Work> = {}): Work {
     maxAttempts: 8,
     throttled: null,
     firstAttemptAtMs: null,
+    isReplay: false,
     resumes: null,
     leaseUntilMs: 0,
     isWaiting: false,

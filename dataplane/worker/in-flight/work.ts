@@ -28,6 +28,8 @@ export interface Work {
   maxAttempts: number
   throttled: Throttled | null
   firstAttemptAtMs: number | null
+  /** Its event was delivered before. */
+  isReplay: boolean
   /** The state it returns to if its manual attempt fails; null if the retry policy decides. */
   resumes: ClaimedDelivery['resumes']
   /** The lease under which this worker has it. */
@@ -126,6 +128,7 @@ export function workOfMessage(
     maxAttempts: delivery.maxAttempts,
     throttled: null,
     firstAttemptAtMs: null,
+    isReplay: false,
     resumes: null,
     leaseUntilMs: lease.untilMs,
     isWaiting: false,

@@ -67,7 +67,7 @@ export async function deliver(
   const marking = setTimeout(() => {
     marked = markLong(deps, work, destination)
   }, SHOWN_AFTER_MS)
-  const { made, typeIds, response } = await makeAttempt(deps, work, destination)
+  const { made, typeIds, response, traced } = await makeAttempt(deps, work, destination)
   clearTimeout(marking)
   dropLargeBody(work)
   // A mark that is written after the result would leave behind a finished delivery that waits.
@@ -77,6 +77,7 @@ export async function deliver(
   const plan = response.error === null ? undefined : planAfter(deps, work, destination, response)
   if (plan?.kind === 'busy' && !isCurrent()) plan.atMs = deps.clock.now() + SOON_MS
   const attempt = { ...made, outcome: outcomeOf(plan) }
+  traced?.end(attempt)
   const result = resultOf(work, plan, {
     attempt,
     claimedBy: deps.workerName,

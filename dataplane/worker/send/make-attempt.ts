@@ -5,7 +5,9 @@ import { sign } from '../../../core/delivery/signature.ts'
 import { unsent, type AttemptResponse, type Transport } from '../../../core/delivery/transport.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
 import type { Logger } from '../../../core/log.ts'
+import type { Tracing } from '../../../core/tracing/tracing.ts'
 import type { AccessTokens } from './access-tokens.ts'
+import { traceAttempt, type TracedAttempt } from './attempt-traces.ts'
 import type { ClientCredentials, Destination } from './destination.ts'
 import type { Reach } from './reach.ts'
 
@@ -14,6 +16,8 @@ export interface AttemptDeps {
   log: Logger
   reach: Reach
   tokens: AccessTokens
+  /** Undefined while traces are off. */
+  tracing?: Tracing | undefined
 }
 
 /** The content of an attempt; facts that are null have no header. */
@@ -24,6 +28,10 @@ export interface Outgoing {
   attemptTrigger: DeliveryResult['attempt']['trigger']
   /** Attempts made before this one. */
   attemptNumber: number
+  /** Its event was delivered before. */
+  isReplay?: boolean
+  /** When a worker asked for it, on the monotonic clock. */
+  askedAt?: number
   event: {
     /** As they are stored. */
     headers: string
@@ -51,14 +59,22 @@ export async function makeAttempt(
   deps: AttemptDeps,
   outgoing: Outgoing,
   destination: Destination,
-): Promise<{ made: Made; typeIds: TypeIds; response: Outcome }> {
+): Promise<{ made: Made; typeIds: TypeIds; response: Outcome; traced: TracedAttempt | undefined }> {
   const startedAtMs = deps.clock.now()
+  const traced = deps.tracing && traceAttempt(deps.tracing, outgoing, destination)
   const typeIds = {
     deliveryId: encodeId('dlv', outgoing.deliveryId),
     eventId: outgoing.eventId === null ? null : encodeId('evt', outgoing.eventId),
   }
   const signature = signatureOf(outgoing.body, { typeIds, destination, startedAtMs })
-  const response = await respond(deps, { outgoing, typeIds, destination, startedAtMs, signature })
+  const response = await respond(deps, {
+    outgoing,
+    typeIds,
+    destination,
+    startedAtMs,
+    signature,
+    traced,
+  })
   if (response.error === 'internal') {
     const destinationId = encodeId('dst', destination.id)
     deps.log.warn({ err: response.fault, ...typeIds, destinationId }, 'Cannot make an attempt')
@@ -82,7 +98,7 @@ export async function makeAttempt(
     errorCode: response.error,
     replicaId: response.replicaId ?? null,
   }
-  return { made, typeIds, response }
+  return { made, typeIds, response, traced }
 }
 
 interface Sending {
@@ -91,6 +107,7 @@ interface Sending {
   destination: Destination
   startedAtMs: number
   signature: string
+  traced: TracedAttempt | undefined
 }
 
 function respond(deps: AttemptDeps, sending: Sending): Promise<Outcome> {
@@ -137,7 +154,7 @@ function send(
 }
 
 function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
-  const { outgoing, typeIds, startedAtMs, signature } = sending
+  const { outgoing, typeIds, startedAtMs, signature, traced } = sending
   const { headers, remoteIp, sourceName, verifiedWith } = outgoing.event
   const facts = {
     ...typeIds,
@@ -149,6 +166,7 @@ function headersOf(sending: Sending, own: readonly [string, string][]): string[]
     remoteIp: remoteIp === '' ? null : remoteIp,
     timestampSeconds: Math.floor(startedAtMs / 1_000),
     signature,
+    trace: traced?.headers,
   }
   return deliveryHeaders(parseHeaders(headers), facts, own)
 }

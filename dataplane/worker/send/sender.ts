@@ -7,6 +7,7 @@ import { Names } from '../../../core/egress/names.ts'
 import { withoutRedaction } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { announceChanges } from '../../../core/notices/config-changes.ts'
+import type { Tracing } from '../../../core/tracing/tracing.ts'
 import type { WholeWork } from '../in-flight/work.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { deliver, type Answered, type DeliverDeps, type Target } from './deliver.ts'
@@ -26,6 +27,7 @@ export interface SenderDeps
   name: string
   socketsMax: number
   metrics: DeliverDeps['metrics']
+  tracing?: Tracing | undefined
 }
 
 export interface Sender {

@@ -63,7 +63,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
     connectorId !== null || (await mayDial(new URL(destination.url), deps.isAllowed, deps.names))
   if (!isReachable) return { kind: 'not_public' }
   const deliveryId = newId(deps.clock.now())
-  const { made, typeIds, response } = await makeAttempt(
+  const { made, typeIds, response, traced } = await makeAttempt(
     deps,
     {
       deliveryId,
@@ -82,6 +82,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
     destination,
   )
   const attempt = { ...made, outcome: outcomeOf(response) }
+  traced?.end(attempt)
   deps.attemptLog.info(
     {
       deliveryId: typeIds.deliveryId,

@@ -42,6 +42,8 @@ export interface ClaimedDelivery extends WaitingRow {
   maxAttempts: number
   throttledAtMs: number | null
   firstAttemptAtMs: number | null
+  /** Its event was delivered before. */
+  isReplay: boolean
   /** The state to which it returns if its attempt fails: ended then, or due then; null if the retry policy decides. */
   resumes: { status: ResumedStatus; atMs: number | null } | null
   /** The connection was deleted, or the event purged, after the delivery was made. */
@@ -69,6 +71,7 @@ interface StoredDelivery {
   max_attempts: number
   throttled_at: Date | null
   first_attempt_at: Date | null
+  is_replay: boolean
   is_cut_off: boolean
   source_name: string | null
 }
@@ -85,7 +88,8 @@ interface StoredEvent {
 
 const readDeliveriesIn = (table: string): string => `
   select d.id, d.event_id, d.source_id, d.connection_id, d.attempt_count, d.attempt_number, d.max_attempts,
-    d.throttled_at, d.first_attempt_at, d.connection_id is not null and k.id is null as is_cut_off,
+    d.throttled_at, d.first_attempt_at, d.trigger = 'replay' as is_replay,
+    d.connection_id is not null and k.id is null as is_cut_off,
     s.name as source_name
   from ${table} d
     join delivery_waiting w on w.delivery_id = d.id and w.claimed_by = $3::text and w.next_at = $4::timestamptz
@@ -214,6 +218,7 @@ function toClaimed({ row, stored, event }: Found<ClaimableRow>): ClaimedDelivery
     maxAttempts: stored.max_attempts,
     throttledAtMs: stored.throttled_at?.getTime() ?? null,
     firstAttemptAtMs: stored.first_attempt_at?.getTime() ?? null,
+    isReplay: stored.is_replay,
     resumes:
       row.resumesAs === null
         ? null
