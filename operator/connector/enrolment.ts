@@ -7,7 +7,8 @@ import type { RelayClient } from '../relay/relay-client.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import { controllerOf } from '../runtime/objects/ownership.ts'
-import { MANAGED_BY, SECRET } from '../world/child-kinds.ts'
+import { SECRET } from '../world/child-kinds.ts'
+import { applyChild } from './apply-child.ts'
 import { childMeta } from './children.ts'
 import type { Memory } from './memory.ts'
 import { childName } from './names.ts'
@@ -100,26 +101,23 @@ function isVerified(asked: Enrolling, { metadata }: KubeObject): boolean {
 async function store(asked: Enrolling, key: string, at: Date): Promise<Enrolled> {
   const { connector, spec, connectorId, ca, kube } = asked
   const metadata = childMeta(connector)
-  const written = await kube.apply(
-    SECRET,
-    {
-      metadata: {
-        ...metadata,
-        annotations: {
-          [CONNECTOR_ANNOTATION]: connectorId,
-          [ENROLLED_ANNOTATION]: at.toISOString(),
-          [ROTATE_ANNOTATION]: rotationOf(connector),
-          [CONTENT_ANNOTATION]: contentHash(asked, key),
-        },
-      },
-      type: 'Opaque',
-      data: {
-        [KEY_FILE]: base64(key),
-        ...(ca !== undefined && { [CA_FILE]: base64(ca) }),
+  const object = {
+    metadata: {
+      ...metadata,
+      annotations: {
+        [CONNECTOR_ANNOTATION]: connectorId,
+        [ENROLLED_ANNOTATION]: at.toISOString(),
+        [ROTATE_ANNOTATION]: rotationOf(connector),
+        [CONTENT_ANNOTATION]: contentHash(asked, key),
       },
     },
-    { fieldManager: MANAGED_BY },
-  )
+    type: 'Opaque',
+    data: {
+      [KEY_FILE]: base64(key),
+      ...(ca !== undefined && { [CA_FILE]: base64(ca) }),
+    },
+  }
+  const written = await applyChild(kube, { kind: SECRET, object })
   note(asked, written)
   return enrolledBy(written, spec)
 }

@@ -97,7 +97,7 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   if (resolved.kind === 'missing') {
     // The agents go on: their sessions need neither the Relay nor its key.
     const { reason, message } = resolved
-    throw new Halt(reason, message, { isStalled: false, againMs: MISSING_LOOK_MS })
+    throw new Halt(reason, message, { againMs: MISSING_LOOK_MS })
   }
   const { access } = resolved
   const { client } = access

@@ -64,7 +64,7 @@ async function deleteRemote(
     const reason = isBusy ? 'DeletionWaiting' : 'DeletionBlocked'
     const note = error.message
     recorder.tell(CONNECTOR, connector, { type: 'Normal', reason, action: 'Deleting', note })
-    throw new Halt(reason, note, { isStalled: false, againMs: isBusy ? 2_000 : BLOCKED_MS })
+    throw new Halt(reason, note, { againMs: isBusy ? 2_000 : BLOCKED_MS })
   }
 }
 

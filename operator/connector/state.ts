@@ -1,4 +1,5 @@
 import type { ConnectorSpec } from '../kinds/connector.ts'
+import type { Reason } from '../kinds/reasons.ts'
 import type { Problem } from '../relay/problem.ts'
 import { conditionOf, type Condition, type Stated } from '../runtime/objects/conditions.ts'
 
@@ -29,11 +30,11 @@ export function conditionsOf(facts: Facts): Stated[] {
   return [{ type: 'Ready', ...ready }, ...parts, ...progressOf(facts, ready)]
 }
 
-type Word = Omit<Stated, 'type'>
+type Word = Omit<Stated, 'type'> & { reason: Reason }
 
-const yes = (reason: string, message: string): Word => ({ status: 'True', reason, message })
-const no = (reason: string, message: string): Word => ({ status: 'False', reason, message })
-const unknown = (reason: string, message: string): Word => ({ status: 'Unknown', reason, message })
+const yes = (reason: Reason, message: string): Word => ({ status: 'True', reason, message })
+const no = (reason: Reason, message: string): Word => ({ status: 'False', reason, message })
+const unknown = (reason: Reason, message: string): Word => ({ status: 'Unknown', reason, message })
 
 function readyOf(facts: Facts): Word {
   const { spec, problem, remote, workload } = facts

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
 import { Halt } from '../relay/problem.ts'
-import { isStatus } from '../runtime/kube/api-error.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import { keyOf, type KubeObject } from '../runtime/kube/object.ts'
 import { covers } from '../runtime/objects/covers.ts'
 import { controllerOf } from '../runtime/objects/ownership.ts'
 import type { Store } from '../runtime/watch/store.ts'
-import { MANAGED_BY, STATEFUL_SET } from '../world/child-kinds.ts'
+import { STATEFUL_SET } from '../world/child-kinds.ts'
 import { asText, fromText } from '../world/trimmed.ts'
 import type { World } from '../world/world.ts'
+import { applyChild } from './apply-child.ts'
 import type { Child } from './children.ts'
 import type { Memory } from './memory.ts'
 
@@ -56,7 +56,7 @@ export async function applyChildren(asked: Applying): Promise<Applied> {
     if (live === undefined || !covers(object, fromText(live))) {
       if (kind === STATEFUL_SET && live !== undefined && mustWait(asked.world, object, live)) {
         result.isWaiting = true
-      } else if (mayPutBack(asked.memory, child)) present = await apply(asked, child)
+      } else if (mayPutBack(asked.memory, child)) present = await putBack(asked, child)
       else result.contested = `Something changes the ${kind.kind} back each time`
     }
     if (kind === STATEFUL_SET && present !== undefined) {
@@ -83,13 +83,12 @@ function refuseForeign({ metadata }: KubeObject, { kind, object }: Child, live: 
   throw new Halt('ChildConflict', `A ${kind.kind} "${name}" exists that is not ours`)
 }
 
-async function apply({ kube }: Applying, { kind, object }: Child): Promise<KubeObject> {
+/** A failure is no round of a contest. */
+async function putBack({ kube, memory }: Applying, child: Child): Promise<KubeObject> {
   try {
-    return asText(await kube.apply(kind, object, { fieldManager: MANAGED_BY }))
+    return asText(await applyChild(kube, child))
   } catch (error) {
-    // A member that never changes: the pods stay, and get a new StatefulSet of the same name.
-    if (kind !== STATEFUL_SET || !isStatus(error, 422)) throw error
-    await kube.delete(kind, object.metadata, 'Orphan')
+    memory.putBacks.delete(child.kind.kind)
     throw error
   }
 }

@@ -10,7 +10,7 @@ import type { Store } from '../runtime/watch/store.ts'
 import type { Deps } from '../world/deps.ts'
 
 /** Objects that are named may come later: whoever waits is woken when they do. */
-const WAIT = { isStalled: false, againMs: 60_000 }
+const WAIT = { againMs: 60_000 }
 
 type Reader = (ref: SecretKeyRef) => Promise<string>
 
@@ -124,7 +124,11 @@ async function withSecrets(value: unknown, read: Reader): Promise<unknown> {
 function idOf(
   store: Store<KubeObject>,
   { metadata }: KubeObject,
-  { name, member, kind }: { name: string; member: string; kind: string },
+  {
+    name,
+    member,
+    kind,
+  }: { name: string; member: string; kind: 'Connector' | 'Source' | 'Destination' },
 ): string {
   const named = store.get(`${metadata.namespace}/${name}`)
   const id: string | undefined = named?.['status']?.[member]

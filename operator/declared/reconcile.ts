@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { Wait } from '../connector/remote.ts'
 import { CONNECTION } from '../kinds/connection.ts'
 import { DESTINATION } from '../kinds/destination.ts'
+import type { Reason } from '../kinds/reasons.ts'
 import { SOURCE } from '../kinds/source.ts'
 import { markersOf, ownerIn, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
@@ -89,7 +90,7 @@ async function bringInLine(
   const { spec, metadata, status } = object
   const resolved = await deps.relays.resolve(metadata.namespace ?? '', spec.relayRef.name)
   if (resolved.kind === 'missing') {
-    throw new Halt(resolved.reason, resolved.message, { isStalled: false, againMs: 60_000 })
+    throw new Halt(resolved.reason, resolved.message, { againMs: 60_000 })
   }
   const { client } = resolved.access
   const poller = resolved.access.poller(listed, spec.projectId)
@@ -201,13 +202,13 @@ async function removeResource(client: RelayClient, path: string): Promise<void> 
   } catch (error) {
     if (error instanceof RelayError && error.status === 404) return
     if (!hasCode(error, 'CONFLICT')) throw error
-    throw new Halt('DeletionBlocked', error.message, { isStalled: false, againMs: BLOCKED_MS })
+    throw new Halt('DeletionBlocked', error.message, { againMs: BLOCKED_MS })
   }
 }
 
 interface Told {
   resource?: { resource: Body; hash: string }
-  word?: ['True' | 'Unknown', string, string]
+  word?: ['True' | 'Unknown', Reason, string]
   problem?: Problem
 }
 

@@ -1,3 +1,4 @@
+import type { Reason } from '../kinds/reasons.ts'
 import { RELAY } from '../kinds/relay.ts'
 import type { Access } from '../relay/relays.ts'
 import { splitKey } from '../runtime/kube/object.ts'
@@ -10,7 +11,7 @@ const LOOK_MS = 60_000
 /** A call that was made so recently says how the relay is. */
 const RECENT_MS = 30_000
 
-type Word = Omit<Stated, 'type'>
+type Word = Omit<Stated, 'type'> & { reason: Reason }
 
 /** Says whether the relay answers, and takes the key. */
 export async function reconcileRelay(deps: Deps, key: string): Promise<Outcome> {

@@ -1,3 +1,4 @@
+import { isStalled, type Fault } from '../kinds/reasons.ts'
 import { RelayAway, RelayError, RelayPaused } from './relay-error.ts'
 
 const MINUTE_MS = 60_000
@@ -5,7 +6,7 @@ const AWAY_MS = 15_000
 
 /** Why an object cannot be as it is declared. (docs/kubernetes/conditions.md) */
 export interface Problem {
-  reason: string
+  reason: Fault
   message: string
   /** Waiting does not help: somebody has to do something. */
   isStalled: boolean
@@ -17,13 +18,17 @@ export class Halt extends Error {
   override readonly name = 'Halt'
   readonly problem: Problem
 
-  constructor(reason: string, message: string, { isStalled = true, againMs = 5 * MINUTE_MS } = {}) {
+  constructor(reason: Fault, message: string, { againMs = 5 * MINUTE_MS } = {}) {
     super(message)
-    this.problem = { reason, message, isStalled, againMs }
+    this.problem = problem(reason, message, againMs)
   }
 }
 
-const BY_CODE: Readonly<Record<string, { reason: string; againMs: number }>> = {
+function problem(reason: Fault, message: string, againMs: number): Problem {
+  return { reason, message, isStalled: isStalled(reason), againMs }
+}
+
+const BY_CODE: Readonly<Record<string, { reason: Fault; againMs: number }>> = {
   INSUFFICIENT_API_KEY_PERMISSIONS: { reason: 'InsufficientPermissions', againMs: 10 * MINUTE_MS },
   FORBIDDEN: { reason: 'InsufficientPermissions', againMs: 10 * MINUTE_MS },
   CONNECTOR_LIMIT_REACHED: { reason: 'ConnectorLimitReached', againMs: 5 * MINUTE_MS },
@@ -37,21 +42,15 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Halt) return error.problem
   const { message } = error instanceof Error ? error : { message: '' }
   if (error instanceof RelayAway) {
-    return { reason: 'RelayUnavailable', message, isStalled: false, againMs: AWAY_MS }
+    return problem('RelayUnavailable', message, AWAY_MS)
   }
   if (error instanceof RelayPaused) {
     const againMs = Math.max(1_000, error.untilMs - performance.now() + 500)
-    return error.isRefused
-      ? { reason: 'CredentialsInvalid', message, isStalled: true, againMs }
-      : { reason: 'RateLimited', message, isStalled: false, againMs }
+    return problem(error.isRefused ? 'CredentialsInvalid' : 'RateLimited', message, againMs)
   }
   if (!(error instanceof RelayError)) return undefined
-  if (error.status === 401) {
-    return { reason: 'CredentialsInvalid', message, isStalled: true, againMs: 5 * MINUTE_MS }
-  }
-  if (error.status === 429) {
-    return { reason: 'RateLimited', message, isStalled: false, againMs: AWAY_MS }
-  }
-  const known = BY_CODE[error.code]
-  return { message, isStalled: true, ...(known ?? { reason: 'Refused', againMs: 10 * MINUTE_MS }) }
+  if (error.status === 401) return problem('CredentialsInvalid', message, 5 * MINUTE_MS)
+  if (error.status === 429) return problem('RateLimited', message, AWAY_MS)
+  const { reason, againMs } = BY_CODE[error.code] ?? { reason: 'Refused', againMs: 10 * MINUTE_MS }
+  return problem(reason, message, againMs)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
 import type { Logger } from '../../core/log.ts'
+import type { Fault } from '../kinds/reasons.ts'
 import { RelaySpec } from '../kinds/relay.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
@@ -34,7 +35,7 @@ export interface Access {
 export type Resolved =
   | { kind: 'ready'; access: Access }
   /** `last` is what it was before it went: enough to delete by. */
-  | { kind: 'missing'; reason: string; message: string; last: Access | undefined }
+  | { kind: 'missing'; reason: Fault; message: string; last: Access | undefined }
 
 export interface RelaysOptions {
   relays: Store<KubeObject>
@@ -64,7 +65,7 @@ export class Relays implements AsyncDisposable {
 
   async resolve(namespace: string, name: string): Promise<Resolved> {
     const key = `${namespace}/${name}`
-    const missing = (reason: string, message: string): Resolved => ({
+    const missing = (reason: Fault, message: string): Resolved => ({
       kind: 'missing',
       reason,
       message,

@@ -45,9 +45,8 @@ export function accessToDelete(
   const access = resolved.kind === 'ready' ? resolved.access : resolved.last
   const isRefused = access?.client.standing?.kind === 'refused'
   if (access !== undefined && !(isRefused && forMs > REFUSED_MS)) return access
-  if (access === undefined && forMs < GONE_MS) {
-    const { reason, message } = resolved.kind === 'missing' ? resolved : { reason: '', message: '' }
-    throw new Halt(reason, message, { againMs: GONE_MS - forMs + 500 })
+  if (resolved.kind === 'missing' && access === undefined && forMs < GONE_MS) {
+    throw new Halt(resolved.reason, resolved.message, { againMs: GONE_MS - forMs + 500 })
   }
   deps.recorder.tell(kind, object, {
     type: 'Warning',

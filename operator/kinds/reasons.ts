@@ -1,0 +1,59 @@
+/** Reasons of conditions are a contract with whoever waits for them. (docs/kubernetes/conditions.md) */
+export const STATES = [
+  'Applied',
+  'Connected',
+  'Contested',
+  'Disabled',
+  'KeyStored',
+  'NoSession',
+  'NotConnected',
+  'Pending',
+  'PodsNotReady',
+  'PodsReady',
+  'PodsStarting',
+  'Provisioned',
+  'Provisioning',
+  'Reachable',
+  'RollingOut',
+  'ScaledToZero',
+  'SessionsLive',
+  'Suspended',
+  'WaitingForSessions',
+] as const
+
+/** Faults that pass once something else comes: a thing that is named, an answer, time. */
+export const PASSING_FAULTS = [
+  'ApiKeyInvalid',
+  'ApiKeySecretNotFound',
+  'CaSecretNotFound',
+  'DeletionBlocked',
+  'DeletionWaiting',
+  'RateLimited',
+  'RelayNotFound',
+  'RelayUnavailable',
+  'SecretNotFound',
+  'WaitingForConnector',
+  'WaitingForDestination',
+  'WaitingForSource',
+] as const
+
+/** Faults for which waiting does not help: somebody has to do something. */
+export const STALLED_FAULTS = [
+  'ChildConflict',
+  'ChildRefused',
+  'ConnectorLimitReached',
+  'CredentialsInvalid',
+  'InsufficientPermissions',
+  'NameConflict',
+  'Refused',
+  'RemoteMissing',
+] as const
+
+export type Fault = (typeof PASSING_FAULTS)[number] | (typeof STALLED_FAULTS)[number]
+export type Reason = (typeof STATES)[number] | Fault
+
+const STALLED: ReadonlySet<string> = new Set(STALLED_FAULTS)
+
+export function isStalled(fault: Fault): boolean {
+  return STALLED.has(fault)
+}
