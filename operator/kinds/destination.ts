@@ -13,6 +13,7 @@ import {
   openObject,
   ownKind,
   READY_COLUMN,
+  type Rule,
   rules,
   SecretKeyRef,
 } from './parts.ts'
@@ -35,6 +36,15 @@ const Auth = z
     scope: z.string().max(1_024).optional().describe('The scope to ask for.'),
   })
   .describe('How Postern proves itself to the destination.')
+
+/** Members that authentication of a type has, and no other type. */
+function withType(type: string, ...members: string[]): Rule[] {
+  return members.map((member) => ({
+    rule: `!has(self.auth) || has(self.auth.${member}) == (self.auth.type == "${type}")`,
+    message: `auth of the type ${type}, and no other, has ${member}`,
+    fieldPath: '.auth',
+  }))
+}
 
 export const DestinationSpec = z
   .object({
@@ -96,21 +106,13 @@ export const DestinationSpec = z
         message:
           'a private destination has either connectorRef or connectorId, a public one neither',
       },
+      ...withType('basic', 'username', 'passwordSecretRef'),
+      ...withType('bearer', 'tokenSecretRef'),
+      ...withType('oauth2ClientCredentials', 'tokenUrl', 'clientId', 'clientSecretRef'),
       {
-        rule: '!has(self.auth) || (has(self.auth.username) && has(self.auth.passwordSecretRef)) == (self.auth.type == "basic")',
-        message: 'auth of the type basic has username and passwordSecretRef',
-        fieldPath: '.auth',
-      },
-      {
-        rule: '!has(self.auth) || has(self.auth.tokenSecretRef) == (self.auth.type == "bearer")',
-        message: 'auth of the type bearer has tokenSecretRef',
-        fieldPath: '.auth',
-      },
-      {
-        rule: '!has(self.auth) || (has(self.auth.tokenUrl) && has(self.auth.clientId) && has(self.auth.clientSecretRef)) == (self.auth.type == "oauth2ClientCredentials")',
-        message:
-          'auth of the type oauth2ClientCredentials has tokenUrl, clientId and clientSecretRef',
-        fieldPath: '.auth',
+        rule: '!has(self.auth) || !has(self.auth.scope) || self.auth.type == "oauth2ClientCredentials"',
+        message: 'only auth of the type oauth2ClientCredentials has scope',
+        fieldPath: '.auth.scope',
       },
     ),
   })
