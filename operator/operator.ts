@@ -8,6 +8,7 @@ import { reconcileConnector } from './connector/reconcile.ts'
 import { DECLARED, reconcileDeclared, type Written } from './declared/reconcile.ts'
 import { openOperatorMetrics } from './operator-metrics.ts'
 import { reconcileRelay } from './relay-kind/reconcile.ts'
+import { Claims } from './relay/claims.ts'
 import { type Listed, Relays } from './relay/relays.ts'
 import { Recorder } from './runtime/events/recorder.ts'
 import { KubeClient } from './runtime/kube/client.ts'
@@ -120,7 +121,13 @@ async function lead({
     changed: (listed, found) => queues?.relayChanged(listed, found),
   })
   const recorder = new Recorder({ client: kube, controller: NAME, instance: lease.identity, log })
-  const deps: Deps = { kube, world, relays, secrets, recorder, clusterId, image, log }
+  const claims = new Claims()
+  for (const store of [world.connectors, world.sources, world.destinations, world.connections]) {
+    store.listen(({ before, after }) => {
+      if (after === undefined) claims.forget(before?.metadata.uid ?? '')
+    })
+  }
+  const deps: Deps = { kube, world, relays, claims, secrets, recorder, clusterId, image, log }
   const memories = new Memories()
   const controller = (
     name: string,

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import type { Memories } from './connector/memory.ts'
 import type { Found } from './relay/poller.ts'
 import type { Listed } from './relay/relays.ts'
@@ -30,13 +32,11 @@ export function wire(
   }
   for (const name of names) {
     add(name, world[name].all(), 'later')
-    world[name].listen(({ before, after }) =>
-      add(
-        name,
-        [after ?? before].flatMap((one) => one ?? []),
-        'fresh',
-      ),
-    )
+    world[name].listen((change) => {
+      const { before, after } = change
+      const objects = [after ?? before].flatMap((one) => one ?? [])
+      if (isWish(change)) add(name, objects, 'fresh')
+    })
   }
   world.relays.listen((change) => {
     const relay = change.after ?? change.before
@@ -97,6 +97,14 @@ function wireDependents(world: World, add: Add): void {
   wake(world.connectors, 'destinations')
   wake(world.sources, 'connections')
   wake(world.destinations, 'connections')
+}
+
+/** Somebody asks for something: a status is the operator's own word, and a look at it would find it again. */
+function isWish(change: Change<KubeObject>): boolean {
+  const [before, after] = [change.before, change.after].map(
+    (object) => object?.metadata.annotations ?? {},
+  )
+  return isOther(change) || !isDeepStrictEqual(before, after)
 }
 
 /** More than its status is other. */

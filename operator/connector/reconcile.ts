@@ -91,7 +91,7 @@ interface Wanted {
 /** Each step leaves a state from which the next reconciliation goes on, whoever runs it. */
 async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<void> {
   const { connector, spec, memory } = wanted
-  const { world, kube, clusterId } = deps
+  const { world, kube, claims, clusterId } = deps
   const { namespace = '' } = connector.metadata
   const resolved = await deps.relays.resolve(namespace, spec.relayRef.name)
   if (resolved.kind === 'missing') {
@@ -103,7 +103,7 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   const { client } = access
   const poller = access.poller('connectors', spec.projectId)
   found.poller = poller
-  const asked = { connector, spec, client, poller, memory, clusterId }
+  const asked = { connector, spec, client, poller, memory, claims, clusterId }
   const { item, enrollmentKey } = await ensureRemote(asked)
   found.item = item
   // Its id is on record before anything else is done: the key can be had again, the connector must not be lost.

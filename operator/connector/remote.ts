@@ -1,9 +1,10 @@
 import type { ConnectorSpec } from '../kinds/connector.ts'
+import type { Claims } from '../relay/claims.ts'
 import { markersOf, nameInRelay, ownerIn, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt } from '../relay/problem.ts'
 import type { Body, RelayClient } from '../relay/relay-client.ts'
-import { hasCode } from '../relay/relay-error.ts'
+import { hasCode, RelayError } from '../relay/relay-error.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Memory } from './memory.ts'
 
@@ -16,6 +17,7 @@ export interface Asked {
   client: RelayClient
   poller: Poller
   memory: Memory
+  claims: Claims
   clusterId: string
 }
 
@@ -94,7 +96,8 @@ async function make(asked: Asked): Promise<Remote> {
     memory.enrolled = undefined
     return { item, enrollmentKey }
   } catch (error) {
-    memory.triedAt = performance.now()
+    // A refusal has made nothing, and no newer list is needed to know it.
+    memory.triedAt = isRefusal(error) ? Number.NEGATIVE_INFINITY : performance.now()
     if (!hasCode(error, 'CONFLICT')) throw error
     const holder = [...(poller.snapshot?.items.values() ?? [])].find(
       ({ name }) => name === body.name,
@@ -107,11 +110,19 @@ async function make(asked: Asked): Promise<Remote> {
   }
 }
 
+/** A conflict may be with our own request, which is still under way or was answered to nobody. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof RelayError && error.code !== 'CONFLICT'
+}
+
 async function putRight(asked: Asked, found: Item): Promise<Item> {
-  const { connector, spec, client, memory, clusterId, poller } = asked
+  const { connector, spec, client, memory, claims, clusterId, poller } = asked
   const owner = ownerInWords(found.metadata)
   if (owner !== undefined && ownerIn(clusterId)(found.metadata) !== connector.metadata.uid) {
     throw new Halt('NameConflict', `The connector ${found.id} belongs to ${owner}`)
+  }
+  if (!claims.take(found.id, connector.metadata.uid ?? '')) {
+    throw new Halt('NameConflict', `Another object has the connector ${found.id}`)
   }
   let item = found
   const name = wantedName(asked)

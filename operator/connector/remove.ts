@@ -9,7 +9,7 @@ import { accessToDelete, deletedForMs, letGo } from '../world/lifecycle.ts'
 import { fromText } from '../world/trimmed.ts'
 import type { Memory } from './memory.ts'
 import { childName } from './names.ts'
-import { findRemote } from './remote.ts'
+import { findRemote, type Asked } from './remote.ts'
 
 const DRAIN_POLL_MS = 1_000
 /** Beyond the grace period of the pods. */
@@ -32,12 +32,9 @@ export async function removeConnector(
     if (access !== undefined) {
       const { client } = access
       const poller = access.poller('connectors', spec.projectId)
-      const asked = { connector, spec, client, poller, memory, clusterId: deps.clusterId }
-      const id: string | undefined =
-        spec.connectorId ??
-        memory.made?.item.id ??
-        connector['status']?.connectorId ??
-        findRemote(asked)?.id
+      const { claims, clusterId } = deps
+      const asked = { connector, spec, client, poller, memory, claims, clusterId }
+      const id = ownId(asked)
       if (id !== undefined)
         await deleteRemote(
           deps,
@@ -48,6 +45,17 @@ export async function removeConnector(
   }
   await letGo(deps, CONNECTOR, connector)
   return {}
+}
+
+/** The connector that this object has made or taken over; one that it names and never had is another's. */
+function ownId(asked: Asked): string | undefined {
+  const { connector, memory, poller } = asked
+  const known: string | undefined = memory.made?.item.id ?? connector['status']?.connectorId
+  if (known !== undefined) return known
+  const found = findRemote(asked)
+  const isOurs =
+    found && poller.snapshot?.byOwner.get(connector.metadata.uid ?? '')?.id === found.id
+  return isOurs === true ? found?.id : undefined
 }
 
 async function deleteRemote(

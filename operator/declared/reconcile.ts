@@ -107,18 +107,22 @@ async function bringInLine(
   if (last?.hash === hash && (poller.snapshot?.startedAt ?? 0) < last.at) return last
   const isSame = status?.applied?.hash === hash && status.applied.updatedAt === found?.updatedAt
   if (found !== undefined && isSame) return { resource: found.body, hash }
+  const taken = found ?? named(poller, name)
   refuseForeign(deps, poller, found, { name, uid })
+  if (taken !== undefined && !deps.claims.take(taken.id, uid)) {
+    throw new Halt('NameConflict', `Another object has "${taken.name}" (${taken.id})`)
+  }
   if (found !== undefined && found.name !== name) {
     await client.call('PATCH', `/${listed}/${found.id}`, { body: { data: { name } } })
   }
-  const isTaken = found !== undefined || named(poller, name) !== undefined
-  const resource = isTaken
+  const resource = taken
     ? await put(client, `/${listed}/by-name/${encodeURIComponent(name)}`, body, spec.projectId)
     : await create(
         poller,
         { client, path: `/${listed}`, projectId: spec.projectId },
         { ...body, name },
       )
+  deps.claims.take(resource.id, uid)
   written.set(uid, { hash, resource, at: performance.now() })
   poller.wish()
   return { resource, hash }

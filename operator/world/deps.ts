@@ -1,4 +1,5 @@
 import type { Logger } from '../../core/log.ts'
+import type { Claims } from '../relay/claims.ts'
 import type { Relays } from '../relay/relays.ts'
 import type { Recorder } from '../runtime/events/recorder.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
@@ -10,6 +11,7 @@ export interface Deps {
   kube: KubeClient
   world: World
   relays: Relays
+  claims: Claims
   secrets: SecretReader
   recorder: Recorder
   clusterId: string

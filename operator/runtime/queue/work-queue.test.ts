@@ -45,6 +45,18 @@ test('the earlier time counts, if there are two', async () => {
   queue.close()
 })
 
+test('a time that was set before a look does not outlive it', async () => {
+  const queue = new WorkQueue()
+  queue.addAfter('a', 50)
+  queue.add('a')
+  expect(await queue.take()).toBe('a')
+  queue.addAfter('a', 60_000)
+  queue.done('a')
+  await sleep(150)
+  expect(queue.depth).toBe(0)
+  queue.close()
+})
+
 test('failures in a row wait longer, until one succeeds', () => {
   const queue = new WorkQueue()
   const waits = Array.from({ length: 8 }, () => queue.addFailed('a'))

@@ -88,11 +88,18 @@ export class WorkQueue {
       if (next !== undefined) {
         from.delete(next[0])
         this.#inHand.add(next[0])
+        // Whoever looks now says anew when to look again.
+        this.#forgetTimer(next[0])
         this.#metrics?.waited((performance.now() - next[1]) / 1_000)
         return next[0]
       }
       await new Promise<void>((resolve) => this.#takers.push(resolve))
     }
+  }
+
+  #forgetTimer(key: string): void {
+    clearTimeout(this.#timers.get(key)?.timer)
+    this.#timers.delete(key)
   }
 
   done(key: string): void {
