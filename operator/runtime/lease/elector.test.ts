@@ -58,6 +58,26 @@ test('a holder that renews keeps its lease', async () => {
   expect(await waiting).toBe('stopped')
 })
 
+test('a holder renews with a single request, and looks again when somebody has written', async () => {
+  await using server = await startApiServer()
+  const a = elector(server, 'a')
+  await a.acquire(never)
+  const stop = new AbortController()
+  const before = server.asked.length
+  const holding = a.hold(stop.signal)
+  await sleep(1_000)
+  const asked = server.asked.slice(before)
+  expect(asked.length).toBeGreaterThan(1)
+  expect(new Set(asked)).toEqual(new Set([`PUT ${LEASES}/test`]))
+  const lease = server.get(LEASES, 'test')
+  if (lease !== undefined) server.put(LEASES, lease)
+  await sleep(600)
+  expect(server.asked).toContain(`GET ${LEASES}/test`)
+  expect(a.isLeader).toBe(true)
+  stop.abort()
+  await holding
+})
+
 test('a process of the same name takes its own lease back at once, and the one before notices', async () => {
   await using server = await startApiServer()
   const [before, after] = [elector(server, 'a'), elector(server, 'a')]

@@ -51,6 +51,8 @@ export class Elector {
   /** Number of holders so far, ours among them: another process of our name has another. */
   #term: number | undefined
   #leadsUntil = Number.NEGATIVE_INFINITY
+  /** The lease as we last wrote it. */
+  #written: KubeObject | undefined
 
   constructor(options: ElectorOptions) {
     this.#options = options
@@ -115,14 +117,18 @@ export class Elector {
     // The lease counts from before the request: the answer may be late.
     const began = performance.now()
     try {
-      const lease = await client.get(LEASE, namespace, name, REQUEST_TIMEOUT_MS)
-      const term = lease === undefined ? 0 : this.#termFor(lease)
-      if (term === undefined) return false
-      const metadata = lease?.metadata ?? { namespace, name }
-      const ours = { metadata, spec: this.#spec(lease, term) }
-      if (lease === undefined) await client.create(LEASE, ours, REQUEST_TIMEOUT_MS)
-      else await client.replace(LEASE, ours, REQUEST_TIMEOUT_MS)
-      this.#term = term
+      if (!(await this.#isRenewed())) {
+        const lease = await client.get(LEASE, namespace, name, REQUEST_TIMEOUT_MS)
+        const term = lease === undefined ? 0 : this.#termFor(lease)
+        if (term === undefined) return false
+        const metadata = lease?.metadata ?? { namespace, name }
+        const ours = { metadata, spec: this.#spec(lease, term) }
+        this.#written =
+          lease === undefined
+            ? await client.create(LEASE, ours, REQUEST_TIMEOUT_MS)
+            : await client.replace(LEASE, ours, REQUEST_TIMEOUT_MS)
+        this.#term = term
+      }
     } catch (error) {
       // Whoever came first has it; the next look says so.
       if (!isStatus(error, 409)) log.warn({ err: error, lease: name }, 'Cannot renew the lease')
@@ -130,6 +136,21 @@ export class Elector {
     }
     this.#leadsUntil = began + this.#times.deadlineMs
     return true
+  }
+
+  /** Without a look first: the version of our last write tells the server whether anybody has written since. */
+  async #isRenewed(): Promise<boolean> {
+    const written = this.#written
+    this.#written = undefined
+    if (written === undefined || this.#term === undefined) return false
+    const ours = { metadata: written.metadata, spec: this.#spec(written, this.#term) }
+    try {
+      this.#written = await this.#options.client.replace(LEASE, ours, REQUEST_TIMEOUT_MS)
+      return true
+    } catch (error) {
+      if (isStatus(error, 404, 409)) return false
+      throw error
+    }
   }
 
   /** The term to write into a lease that we hold or may take; undefined when it is another's. */
