@@ -21,6 +21,8 @@ export interface Scene extends AsyncDisposable {
   namespace: string
   apiUrl: string
   apiKey: string
+  /** The path of the operators' Lease. */
+  lease: string
   operator(options?: OperatorOptions): Promise<OperatorProcess>
   /** Server-side, as `kubectl apply` does. */
   apply(plural: string, name: string, spec: object, metadata?: object): Promise<Answer>
@@ -35,6 +37,12 @@ export interface Scene extends AsyncDisposable {
   connectors(): Promise<Answer[]>
   secret(name: string, data: Record<string, string>): Promise<void>
   condition(plural: string, name: string, type: string): Promise<Answer>
+  /** Declares the Relay `main`, with the key of the Secret `key`. */
+  relayAt(baseUrl: string): Promise<void>
+  /** An API key of the installation with these permissions alone, such as `connectors=read`. */
+  makeKey(...permissions: string[]): Promise<string>
+  /** Events of the namespace that regard the object of that name. */
+  events(name: string): Promise<Answer[]>
 }
 
 interface OperatorOptions {
@@ -85,6 +93,7 @@ export async function openScene(): Promise<Scene> {
     namespace,
     apiUrl: told.apiUrl,
     apiKey,
+    lease: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/postern-operator`,
     async operator(options = {}) {
       const started = await startOperator(cluster, namespace, logs, options)
       operators.add(started)
@@ -136,13 +145,23 @@ export async function openScene(): Promise<Scene> {
       const { status } = await scene.get(plural, name)
       return status?.conditions?.find((one: { type: string }) => one.type === type)
     },
+    async relayAt(baseUrl) {
+      const apiKeySecretRef = { name: 'key', key: 'apiKey' }
+      await scene.apply('relays', 'main', { baseUrl, apiKeySecretRef })
+    },
+    makeKey: async (...permissions) =>
+      await makeKey(dataDir, `${namespace}-${count++}`, permissions),
+    async events(name) {
+      const { items } = await cluster.request(
+        'GET',
+        `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+      )
+      return items.filter(({ regarding }: Answer) => regarding.name === name)
+    },
     [Symbol.asyncDispose]: async () => {},
   }
   await scene.secret('key', { apiKey })
-  await scene.apply('relays', 'main', {
-    baseUrl: told.apiUrl,
-    apiKeySecretRef: { name: 'key', key: 'apiKey' },
-  })
+  await scene.relayAt(told.apiUrl)
   const owned = stack.move()
   scene[Symbol.asyncDispose] = async () => await owned.disposeAsync()
   return scene
