@@ -23,11 +23,11 @@ import { LINKS, LINKS_HEADERS } from './front/root-links.ts'
 import { checkRoutes } from './http/check-routes.ts'
 import { badRequest, sendFailure } from './http/failure.ts'
 import { fixed } from './http/fixed.ts'
-import { mount } from './http/mount.ts'
+import { mount, mountForPeople } from './http/mount.ts'
 import { logFault, logRequests } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
 import { openApiDocument, openApiRoute } from './openapi/document.ts'
-import { ROUTES } from './routes.ts'
+import { APP_ROUTES, ROUTES } from './routes.ts'
 
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
@@ -105,9 +105,14 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
     return reply.code(ok ? 200 : 503).send({ ok })
   })
   app.addHook('preClose', async () => deps.eventStreams.close())
-  for (const each of routes) mount(app, deps, each)
-  mountAccounts(app, deps)
+  mountAll(app, deps, routes)
   return app
+}
+
+function mountAll(app: FastifyInstance, deps: Deps, routes: readonly Route[]): void {
+  for (const each of routes) mount(app, deps, each)
+  for (const each of APP_ROUTES) mountForPeople(app, deps, each)
+  mountAccounts(app, deps)
 }
 
 /** Answers a client that has too many connections. */

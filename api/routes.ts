@@ -1,3 +1,6 @@
+import { ALERT_ENDPOINT_ROUTES } from './alerts/endpoint-routes.ts'
+import { MUTE_ROUTES } from './alerts/mute-routes.ts'
+import { ALERT_ROUTES } from './alerts/routes.ts'
 import { BILLING_ROUTES } from './billing/routes.ts'
 import { FILTER_ROUTES } from './connections/filter-routes.ts'
 import { CONNECTION_ROUTES } from './connections/routes.ts'
@@ -12,7 +15,7 @@ import { DESTINATION_ROUTES } from './destinations/routes.ts'
 import { DESTINATION_UPSERT_ROUTES } from './destinations/upsert.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
 import { EVENT_STREAM_ROUTES } from './events/stream-routes.ts'
-import type { Route } from './http/route.ts'
+import type { KeyedRoute, Route } from './http/route.ts'
 import { OPERATION_ROUTES } from './operations/routes.ts'
 import { PROJECT_ROUTES } from './projects/routes.ts'
 import { PROJECT_UPSERT_ROUTES } from './projects/upsert.ts'
@@ -46,4 +49,11 @@ export const ROUTES: readonly Route[] = [
   ...BILLING_ROUTES,
   ...STATISTICS_ROUTES,
   ...OPERATION_ROUTES,
+]
+
+/** Operations for people at the dashboard alone: they are below `/app/api` and not below `/v1`. */
+export const APP_ROUTES: readonly KeyedRoute[] = [
+  ...MUTE_ROUTES,
+  ...ALERT_ENDPOINT_ROUTES,
+  ...ALERT_ROUTES,
 ]

@@ -17,6 +17,7 @@ export type Prefix =
   | 'agt'
   | 'opr'
   | 'inv'
+  | 'alr'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const VALUE = new Map(ALPHABET.split('').map((letter, index) => [letter, index]))

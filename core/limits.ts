@@ -349,3 +349,45 @@ export const MAIL_SECONDS_PER_ADDRESS = 600
 
 /** Minutes that a mailed link for a new password is good. Ours. */
 export const RESET_MAIL_MINUTES = 60
+
+/**
+ * Alerts: minutes after which a subject that flaps is told of again, and minutes without trouble after a start before
+ * anything opens. (dashboard: Alerts, Mechanics)
+ */
+export const ALERT_REPEAT_MINUTES = 30
+export const ALERT_SETTLE_MINUTES = 2
+
+/** Minutes without a replica until a connector is told of, and seconds with one until it is well. (dashboard: Alerts) */
+export const CONNECTOR_OFFLINE_MINUTES = 5
+export const CONNECTOR_ONLINE_SECONDS = 30
+
+/** Parts of a delivery quota that are told of, in percent. (decisions: Accounts, dashboard, agents) */
+export const QUOTA_NOTICE_PERCENTS = [80, 100] as const
+
+/**
+ * A source is flooded: so many rejections within so many minutes, more than such a part of its requests; it is well when
+ * they are below such a part for so many minutes. (dashboard: Alerts)
+ */
+export const REJECTIONS_MIN = 50
+export const REJECTIONS_MINUTES = 5
+export const REJECTIONS_PERCENT = 50
+export const REJECTIONS_WELL_PERCENT = 10
+export const REJECTIONS_WELL_MINUTES = 15
+
+/** Minutes that a due delivery waits until its destination is told of, and until it is well. (dashboard: Alerts) */
+export const BACKLOG_MINUTES = 15
+export const BACKLOG_WELL_MINUTES = 1
+
+/** Hours before a rotation ends, and within how many the previous secret was used. (dashboard: Alerts; ours) */
+export const ROTATION_NOTICE_HOURS = 24
+export const ROTATION_USED_HOURS = 1
+
+/** Days that a closed alert can be read, and that a subject can be muted for. Ours. */
+export const ALERT_DAYS = 90
+export const ALERT_MUTE_DAYS_MAX = 30
+
+/** Subjects of one kind that a look at the signals takes. The next one takes others. Ours. */
+export const ALERT_FINDINGS_MAX = 500
+
+/** Notifications shown of each alert. Ours. */
+export const ALERT_TELLINGS_SHOWN = 10

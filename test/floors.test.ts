@@ -26,6 +26,7 @@ const FLOORS: readonly (readonly string[])[][] = [
     ],
     [
       'core/accounts',
+      'core/alerts',
       'core/db/connection',
       'core/delivery',
       'core/egress',
@@ -58,9 +59,14 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/verify/schemes',
     ],
     ['core/db/configuration', 'core/db/deliveries/read', 'core/settings', 'core/verify'],
-    ['core/db/deliveries/act', 'core/plans', 'core/tracing'],
+    ['core/db/alerts', 'core/db/deliveries/act', 'core/plans', 'core/tracing'],
     ['core/actions', 'core/config.ts', 'core/db/billing', 'core/db/deliveries/work'],
-    ['core/billing', 'core/db/events/ingest', 'core/settings/setting-names.ts'],
+    [
+      'core/billing',
+      'core/db/alerts/signals',
+      'core/db/events/ingest',
+      'core/settings/setting-names.ts',
+    ],
     ['core/retention', 'core/start-up.ts'],
     ['core/db', 'core/jetstream', 'core/ops.ts'],
     ['core/await-services.ts'],
@@ -82,6 +88,7 @@ const FLOORS: readonly (readonly string[])[][] = [
   ],
   [
     [
+      'dataplane/housekeeper/alerts',
       'dataplane/housekeeper/operations',
       'dataplane/housekeeper/sweep',
       'dataplane/housekeeper/tasks',
@@ -104,7 +111,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'api/sources',
     ],
     ['api/destinations', 'api/events'],
-    ['api/events/live', 'api/operations'],
+    ['api/alerts', 'api/events/live', 'api/operations'],
     ['api/routes.ts'],
     ['api/accounts/account-route.ts', 'api/accounts/people'],
     ['api/accounts/organisations'],

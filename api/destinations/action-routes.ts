@@ -29,14 +29,14 @@ const PreviousSecret = z
   })
   .meta({ id: 'PreviousSigningSecret', description: 'A signing secret that is about to end.' })
 
-const SigningSecret = z
+export const SigningSecret = z
   .object({
     secret: z.string().describe('The secret that deliveries are signed with, `whsec_…`.'),
     previous: PreviousSecret.nullable().describe('Null when no rotation is under way.'),
   })
   .meta({ id: 'SigningSecret', description: 'The signing secret of a destination.' })
 
-const SigningSecretRotation = z
+export const SigningSecretRotation = z
   .strictObject({
     force: z.boolean().default(false).describe('Displace a previous secret that still signs.'),
     overlapSeconds: z
@@ -48,7 +48,7 @@ const SigningSecretRotation = z
   })
   .meta({ id: 'SigningSecretRotation', description: 'How to rotate a signing secret.' })
 
-const RotatedSigningSecret = z
+export const RotatedSigningSecret = z
   .object({
     secret: z.string().describe('The new signing secret, `whsec_…`.'),
     previousExpiresAt: Timestamp.describe('Until when the previous one signs too.'),
@@ -97,7 +97,7 @@ export const DESTINATION_ACTION_ROUTES = [
     responses: { 200: SigningSecret },
     errors: [],
     async handle(call) {
-      return { status: 200, body: await reveal(call) }
+      return { status: 200, body: await revealSecret(call) }
     },
   }),
   route({
@@ -117,7 +117,7 @@ export const DESTINATION_ACTION_ROUTES = [
     responses: { 200: RotatedSigningSecret },
     errors: ['ROTATION_OVERLAP_ACTIVE'],
     async handle(call) {
-      return { status: 200, body: await rotate(call) }
+      return { status: 200, body: await rotateSecret(call) }
     },
   }),
   route({
@@ -142,7 +142,10 @@ export const DESTINATION_ACTION_ROUTES = [
   }),
 ]
 
-async function reveal(call: Call<{ id: string }>): Promise<z.input<typeof SigningSecret>> {
+/** With its audit row. */
+export async function revealSecret(
+  call: Call<{ id: string }>,
+): Promise<z.input<typeof SigningSecret>> {
   const { deps, reach, params } = call
   const destination = await deps.db.transaction().execute(async (tx) => {
     const found = (await findDestination(tx, reach, params.id)) ?? refuseMissing('dst', params.id)
@@ -160,7 +163,7 @@ async function reveal(call: Call<{ id: string }>): Promise<z.input<typeof Signin
   }
 }
 
-async function rotate(
+export async function rotateSecret(
   call: Call<{ id: string }, unknown, z.output<typeof SigningSecretRotation>>,
 ): Promise<z.input<typeof RotatedSigningSecret>> {
   const { force, overlapSeconds } = call.body

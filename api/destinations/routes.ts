@@ -1,27 +1,18 @@
 import { z } from 'zod'
 
-import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
 import {
-  deleteDestination,
   findDestination,
   listDestinations,
   type Destination as Row,
 } from '../../core/db/configuration/destinations.ts'
-import {
-  cancellationForDestination,
-  addPendingCancellations,
-} from '../../core/db/deliveries/act/pending-cancellations.ts'
-import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import { announceChanges } from '../../core/notices/config-changes.ts'
-import { demand } from '../auth/principal.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Cascade, Toggle } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
-import { cancelWaiting } from '../writes/cancel-waiting.ts'
-import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
+import { createResource, writeResource } from '../writes/write-resource.ts'
 import { changeDestination, newDestination, shownChanges } from './change.ts'
+import { removeDestination } from './remove.ts'
 import { DESTINATION } from './resource.ts'
 import {
   Destination,
@@ -153,12 +144,7 @@ export const DESTINATION_ROUTES = [
     responses: { 204: null },
     errors: ['CONFLICT'],
     async handle(call) {
-      const { destination, connections } = await removeDestination(call)
-      await cancelWaiting(call.deps, [cancellationForDestination(destination.id)])
-      await announceChanges(call.deps, [
-        { kind: 'destination', id: destination.id },
-        ...connections.map(({ sourceId }) => ({ kind: 'source' as const, id: sourceId })),
-      ])
+      await removeDestination(call)
       return { status: 204 }
     },
   }),
@@ -191,33 +177,4 @@ async function writeDestination(
     shown: shownChanges(changes),
   }))
   return row
-}
-
-async function removeDestination(call: Call<{ id: string }, { cascade: boolean }>): Promise<{
-  destination: Row
-  connections: Connection[]
-}> {
-  const { deps, principal, reach, params, query } = call
-  return await deps.db.transaction().execute(async (tx) => {
-    const found = await demandResource(tx, DESTINATION, reach, params.id)
-    const connections = await connectionsOf(tx, 'destination_id', found.id)
-    if (connections.length > 0) {
-      if (!query.cascade) {
-        refuse(
-          'CONFLICT',
-          `Cannot delete destination: ${connections.length} connections use it (cascade=true deletes them)`,
-        )
-      }
-      demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
-    }
-    await addPendingCancellations(
-      tx,
-      [cancellationForDestination(found.id)],
-      new Date(deps.clock.now()),
-    )
-    await deleteDestination(tx, found.id)
-    const shown = { name: found.name, connections: connections.map(({ name }) => name) }
-    await note(tx, call, DESTINATION, { verb: 'delete', row: found, shown })
-    return { destination: found, connections }
-  })
 }

@@ -27,6 +27,7 @@ export const KIND_OF: Readonly<Record<Prefix, string>> = {
   agt: 'agent',
   opr: 'operation',
   inv: 'invitation',
+  alr: 'alert',
 }
 
 /** Longest key of `metadata`. Ours: the decisions bound only the values. */

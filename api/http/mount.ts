@@ -25,21 +25,24 @@ interface Door {
 }
 
 /** The API's, for keys alone, and the dashboard's, for people alone. (decisions: Accounts, dashboard, agents) */
-const DOORS: readonly Door[] = [
-  {
-    prefix: '/v1',
-    admit: async (deps, _route, request, reply) =>
-      await admit(deps, request.headers, (window) => {
-        void reply.headers(rateHeaders(window))
-      }),
-  },
-  { prefix: '/app/api/:projectId', admit: admitSession },
-]
+const API: Door = {
+  prefix: '/v1',
+  admit: async (deps, _route, request, reply) =>
+    await admit(deps, request.headers, (window) => {
+      void reply.headers(rateHeaders(window))
+    }),
+}
+const APP: Door = { prefix: '/app/api/:projectId', admit: admitSession }
 
 /** Has the server answer requests of a route with what the route answers. */
 export function mount(app: FastifyInstance, deps: Deps, route: Route): void {
   if (isPublic(route)) mountPublic(app, deps, route)
-  else for (const door of DOORS) mountKeyed(app, deps, route, door)
+  else for (const door of [API, APP]) mountKeyed(app, deps, route, door)
+}
+
+/** The same for a route that the dashboard alone has. */
+export function mountForPeople(app: FastifyInstance, deps: Deps, route: KeyedRoute): void {
+  mountKeyed(app, deps, route, APP)
 }
 
 function mountKeyed(app: FastifyInstance, deps: Deps, route: KeyedRoute, door: Door): void {

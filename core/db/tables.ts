@@ -1,4 +1,5 @@
 import type { AccountTables } from './accounts/tables.ts'
+import type { AlertTables } from './alerts/tables.ts'
 import type {
   LedgerTable,
   SubscriptionTable,
@@ -39,7 +40,7 @@ import type { AuditTable, IdempotentAnswerTable } from './requests/tables.ts'
 import type { StatisticsTables } from './statistics/tables.ts'
 
 /** Every table as kysely sees it. Times are dates to read and ISO text or dates to write. */
-export interface Tables extends StatisticsTables, ConnectorTables, AccountTables {
+export interface Tables extends StatisticsTables, ConnectorTables, AccountTables, AlertTables {
   organisation: OrganisationTable
   project: ProjectTable
   api_key: ApiKeyTable

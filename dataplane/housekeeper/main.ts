@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
-import { opsOf } from '../../core/config.ts'
+import { apiUrlOf, opsOf } from '../../core/config.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { ping } from '../../core/db/connection/ping.ts'
@@ -52,6 +52,7 @@ await using _housekeeper = startHousekeeper({
   ledger: recordFacts,
   name: config.INSTANCE_NAME,
   registry,
+  dashboardUrl: apiUrlOf(config),
 })
 readiness.is({ PostgreSQL: () => ping(db) })
 

@@ -166,7 +166,10 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   const manager = await ensureDeliveryStream(world.nats)
   const { pool, nats, clock } = world
   const registry = new Registry()
-  stack.use(startHousekeeper({ ...world.deps, pool, nats, manager, name: 'test', registry }))
+  const dashboardUrl = world.apiUrl
+  stack.use(
+    startHousekeeper({ ...world.deps, pool, nats, manager, name: 'test', registry, dashboardUrl }),
+  )
 
   const ingests = new Set<IngestProcess>()
   const open = async (): Promise<IngestProcess> => {

@@ -76,7 +76,7 @@ export async function useSession(
       where token_hash = ${tokenHash} and expires_at > ${now} and created_at > ${bornAfter}
       returning id, person_id, authenticated_at, window_requests, window_started_at
     ), place as (
-      select organisation_id from project where id = ${place.projectId ?? null}::uuid
+      select organisation_id from project where id = ${place.projectId ?? null}::uuid and not is_internal
       union select ${place.organisationId ?? null}::uuid
     )
     select used.id, used.person_id as "personId", person.email, person.name,

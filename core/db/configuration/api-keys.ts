@@ -72,7 +72,7 @@ export async function useApiKey(
       set_config('synchronous_commit', 'off', true)
     from used
     left join project standard on standard.organisation_id = used.organisation_id and standard.is_default
-    left join project named on named.organisation_id = used.organisation_id
+    left join project named on named.organisation_id = used.organisation_id and not named.is_internal
       and named.id = ${namedProjectId ?? null}::uuid`.execute(db)
   const [row] = rows
   if (row === undefined) return undefined

@@ -31,6 +31,7 @@ export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Li
     .selectAll()
     .select(sortKey(page).as('sortKey'))
     .where('organisation_id', '=', reach.organisationId)
+    .where('is_internal', '=', false)
     .where(afterPage(page))
   if (reach.projectId !== undefined) query = query.where('id', '=', reach.projectId)
   const rows = await query
@@ -47,6 +48,7 @@ export async function listProjectsOf(db: Db, organisationId: string): Promise<Pr
     .selectFrom('project')
     .selectAll()
     .where('organisation_id', '=', organisationId)
+    .where('is_internal', '=', false)
     .orderBy('is_default', 'desc')
     .orderBy('name')
     .execute()
@@ -60,6 +62,7 @@ export async function findProject(db: Db, reach: Reach, id: string): Promise<Pro
     .selectFrom('project')
     .selectAll()
     .where('organisation_id', '=', reach.organisationId)
+    .where('is_internal', '=', false)
     .where('id', '=', id)
     .executeTakeFirst()
   return row && toProject(row)

@@ -17,6 +17,7 @@ export interface ProjectTable {
   organisation_id: string
   name: string
   is_default: boolean
+  is_internal: Generated<boolean>
   metadata: Json<Record<string, string>>
   created_at: Time
   updated_at: Time

@@ -22,6 +22,7 @@ import { up as connectors } from './0019-connectors.ts'
 import { up as accounts } from './0020-accounts.ts'
 import { up as pendingCancellations } from './0021-pending-cancellations.ts'
 import { up as mail } from './0022-mail.ts'
+import { up as alerts } from './0023-alerts.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -47,4 +48,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0020-accounts': { up: accounts },
   '0021-pending-cancellations': { up: pendingCancellations },
   '0022-mail': { up: mail },
+  '0023-alerts': { up: alerts },
 }

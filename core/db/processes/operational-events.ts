@@ -1,7 +1,9 @@
+import type { Selectable } from 'kysely'
 import { z } from 'zod'
 
 import { firstIdAt, newId } from '../../ids.ts'
 import type { Db } from '../connection/db.ts'
+import type { Tables } from '../tables.ts'
 
 const PRUNE_BATCH = 5_000
 
@@ -55,16 +57,31 @@ export async function listOperationalEvents(
     .where('organisation_id', '=', organisationId)
   if (afterId !== undefined) query = query.where('id', '>', afterId)
   const rows = await query.orderBy('id').limit(limit).execute()
-  return rows.map((row) => ({
-    id: row.id,
-    organisationId: row.organisation_id,
-    projectId: row.project_id,
-    kind: Kind.parse(row.kind),
-    subjectId: row.subject_id,
-    occasion: row.occasion,
-    details: row.details,
-    atMs: row.at.getTime(),
-  }))
+  return rows.map(toEvent)
+}
+
+/** The oldest event that has not become an alert, locked; undefined when there is none that is free. */
+export async function takeUnalerted(
+  tx: Db,
+): Promise<(OperationalEvent & { id: string }) | undefined> {
+  const row = await tx
+    .selectFrom('operational_event')
+    .selectAll()
+    .where('alerted_at', 'is', null)
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+  return row && toEvent(row)
+}
+
+export async function markAlerted(tx: Db, id: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('operational_event')
+    .set({ alerted_at: new Date(nowMs) })
+    .where('id', '=', id)
+    .execute()
 }
 
 /** Deletes some of the events from before `beforeMs`. */
@@ -79,4 +96,17 @@ export async function deleteOldOperationalEvents(db: Db, beforeMs: number): Prom
         .limit(PRUNE_BATCH),
     )
     .execute()
+}
+
+function toEvent(row: Selectable<Tables['operational_event']>): OperationalEvent & { id: string } {
+  return {
+    id: row.id,
+    organisationId: row.organisation_id,
+    projectId: row.project_id,
+    kind: Kind.parse(row.kind),
+    subjectId: row.subject_id,
+    occasion: row.occasion,
+    details: row.details,
+    atMs: row.at.getTime(),
+  }
 }

@@ -31,4 +31,6 @@ export interface OperationalEventTable {
   occasion: string
   details: JSONColumnType<Record<string, unknown>>
   at: Time
+  /** When it became an alert; null until then. */
+  alerted_at: Time | null
 }

@@ -1,0 +1,87 @@
+import type { NotificationType } from '../../../core/alerts/alert-types.ts'
+import { openingOf, recoveryOf, type Notification } from '../../../core/alerts/notification.ts'
+import { isToTell, levelsToTell } from '../../../core/alerts/telling.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { mutedUntil } from '../../../core/db/alerts/alert-choices.ts'
+import { insertAlertDelivery } from '../../../core/db/alerts/alert-deliveries.ts'
+import { findAlertEndpoint, type AlertEndpoint } from '../../../core/db/alerts/alert-endpoint.ts'
+import { recordTelling } from '../../../core/db/alerts/alert-notifications.ts'
+import { claimTelling, type Alert } from '../../../core/db/alerts/alerts.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { partitionOf } from '../../../core/delivery/partition-of.ts'
+import { newId } from '../../../core/ids.ts'
+import { entitlementsOf, isPaced, type Plans } from '../../../core/plans/plans.ts'
+
+export interface TellDeps {
+  db: Db
+  clock: Clock
+  plans: Plans
+  /** Origin of the dashboard, for links. */
+  dashboardUrl: string
+  /** Counts notifications by their type. */
+  told: Record<NotificationType, number>
+}
+
+/** Tells of an open alert, where that is due and there is somebody to tell. In one transaction with `claimTelling`. */
+export async function tellOpening(tx: Db, deps: TellDeps, alert: Alert): Promise<void> {
+  const nowMs = deps.clock.now()
+  const mute = await mutedUntil(tx, alert)
+  const isDue = isToTell(
+    { ...alert, isAcknowledged: alert.acknowledgedAtMs !== null, mutedUntilMs: mute },
+    nowMs,
+  )
+  if (!isDue) return
+  const endpoint = await receiverOf(tx, alert.organisationId)
+  if (endpoint === undefined || !(await claimTelling(tx, alert, nowMs))) return
+  for (const level of levelsToTell(alert.type, alert.toldLevel, alert.level)) {
+    const notification = openingOf(alert, { level, nowMs, dashboardUrl: deps.dashboardUrl })
+    await send(tx, deps, { alert, level, notification, endpoint })
+  }
+}
+
+/** Tells that a subject is well whose alert was told of. A mute does not hold it back: it ends what was said. */
+export async function tellRecovery(tx: Db, deps: TellDeps, closed: Alert): Promise<void> {
+  if (closed.toldLevel === 0) return
+  const options = { nowMs: deps.clock.now(), dashboardUrl: deps.dashboardUrl }
+  const notification = recoveryOf(closed, options)
+  const endpoint = await receiverOf(tx, closed.organisationId)
+  if (notification === undefined || endpoint === undefined) return
+  await send(tx, deps, { alert: closed, level: 0, notification, endpoint })
+}
+
+/** The endpoint of the organisation's alerts, unless it has none or said that it is gone. */
+async function receiverOf(tx: Db, organisationId: string): Promise<AlertEndpoint | undefined> {
+  const endpoint = await findAlertEndpoint(tx, organisationId)
+  return endpoint?.destination.isEnabled === true ? endpoint : undefined
+}
+
+async function send(
+  tx: Db,
+  deps: TellDeps,
+  {
+    alert,
+    level,
+    notification,
+    endpoint,
+  }: { alert: Alert; level: number; notification: Notification; endpoint: AlertEndpoint },
+): Promise<void> {
+  const nowMs = deps.clock.now()
+  const id = newId(nowMs)
+  const { destination, plan, overrides, retentionClass } = endpoint
+  const entitlements = entitlementsOf(deps.plans, plan, overrides)
+  const deliveryId = await insertAlertDelivery(
+    tx,
+    {
+      class: retentionClass,
+      id,
+      destination,
+      partition: partitionOf(alert.organisationId, destination.id, isPaced(entitlements)),
+      eventType: notification.type,
+      body: JSON.stringify(notification),
+    },
+    nowMs,
+  )
+  const { type } = notification
+  await recordTelling(tx, { id, alertId: alert.id, type, level, atMs: nowMs, deliveryId, mails: 0 })
+  deps.told[type]++
+}
