@@ -17,6 +17,7 @@ import type { Principal } from './auth/principal.ts'
 import type { BuiltFiles } from './dashboard/built-files.ts'
 import type { Post } from './mail/post.ts'
 import type { SharedReads } from './shared-reads.ts'
+import type { Provider } from './sign-on/provider.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
 export const SIGNATURE_TESTS_PER_SECOND = 5
@@ -57,6 +58,8 @@ export interface Deps {
   accounts: AccountSettings
   /** Sends the letters of accounts; undefined: the installation sends no mail. */
   post: Post | undefined
+  /** Whom people sign in with beside, or in place of, a password. */
+  provider: Provider | undefined
 }
 
 /** How people come to the dashboard. */
@@ -67,6 +70,11 @@ interface AccountSettings {
   signUp: 'open' | 'invitation'
   /** The plan of an organisation that is made for somebody who comes. */
   defaultPlan: PlanName
+  /** Whether people sign in with a password. */
+  hasPasswords: boolean
+  /** Domains whose people may come with the provider without being invited, and their role. */
+  allowedDomains: readonly string[]
+  defaultRole: 'admin' | 'member'
   /** For each address. */
   signInsPerMinute: number
   /** Requests to `/auth` other than these, for each address. */

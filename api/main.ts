@@ -29,6 +29,7 @@ import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { openPost } from './mail/post.ts'
 import { SharedReads } from './shared-reads.ts'
+import { openProvider } from './sign-on/provider.ts'
 
 /** Connections opened at the start in each pool: as many as one timeline uses. */
 const CONNECTIONS_MIN = 4
@@ -91,9 +92,13 @@ await using app = buildApp({
     defaultPlan: config.DEFAULT_PLAN,
     signInsPerMinute: config.SIGN_INS_PER_MINUTE,
     requestsPerMinute: config.AUTH_CALLS_PER_MINUTE,
+    hasPasswords: config.AUTH_PASSWORDS === 'on',
+    allowedDomains: config.OIDC_ALLOWED_DOMAINS,
+    defaultRole: config.OIDC_DEFAULT_ROLE,
   },
   dashboard,
   post,
+  provider: openProvider(config),
 })
 await Promise.all([warmUp(db, min), warmUp(lists, min)]).catch((err: unknown) =>
   log.warn({ err }, 'Cannot warm up: the first requests take longer'),

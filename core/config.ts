@@ -9,6 +9,7 @@ import { clockFile, program, readableFile } from './settings/file-kinds.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
   cidrs,
+  domains,
   encryptionKey,
   host,
   kubernetesName,
@@ -25,6 +26,7 @@ import { TRACE_SECRET_NAMES, traceSettings } from './settings/trace-settings.ts'
 import {
   databaseUrl,
   gatewayOrigin,
+  issuer,
   natsUrl,
   origin,
   smtpUrl,
@@ -35,6 +37,8 @@ import {
 const INSTANCE_NAME_MAX = 100
 const PATH_MAX = 4_096
 const IMAGE_LENGTH_MAX = 500
+const CLIENT_LENGTH_MAX = 1_000
+const OIDC_NAME_MAX = 60
 const GATEWAY_PORT_DEFAULT = 8082
 
 /** The port of a role by itself. The roles of `npm start` have it and the next ones. */
@@ -99,6 +103,16 @@ const Settings = z.object({
   /** The server that mail is sent through, and whom it is from. */
   SMTP_URL: smtpUrl.optional(),
   MAIL_FROM: mailSender.optional(),
+  /** The OpenID Connect provider that people sign in with, and its name for people. */
+  OIDC_ISSUER: issuer.optional(),
+  OIDC_CLIENT_ID: plainText(CLIENT_LENGTH_MAX).optional(),
+  OIDC_CLIENT_SECRET: plainText(CLIENT_LENGTH_MAX).optional(),
+  OIDC_NAME: plainText(OIDC_NAME_MAX).default('single sign-on'),
+  /** Domains whose people need no invitation, and what they are then. */
+  OIDC_ALLOWED_DOMAINS: domains.default([]),
+  OIDC_DEFAULT_ROLE: oneOf(['member', 'admin']).default('member'),
+  /** Whether a password signs anybody in. */
+  AUTH_PASSWORDS: oneOf(['on', 'off']).default('on'),
   CONNECTIONS_PER_SOURCE: whole(1, 1_000_000).default(CONNECTIONS_PER_SOURCE),
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The name under which a role holds leases; a restarted one takes its own back at once. */
@@ -146,6 +160,7 @@ export function readSettings(
     ...spoolFaults(values),
     ...mailFaults(values),
     ...tlsFaults(values),
+    ...providerFaults(values),
     ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
     ...samePorts(withGatewayPort(values), 'API_PORT', 'GATEWAY_PORT'),
     ...samePorts(withGatewayPort(values), 'INGEST_PORT', 'GATEWAY_PORT'),
@@ -180,10 +195,9 @@ export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
     ...mailFaults(values),
-    ...(values.SMTP_URL !== undefined && values.API_URL === undefined
-      ? ['SMTP_URL: needs API_URL, the origin that links in mails begin with']
-      : []),
     ...(ownPort === 'INGEST_PORT' ? smtpFaults(values) : []),
+    ...providerFaults(values),
+    ...withoutOriginFaults(values),
     ...(ownPort === undefined
       ? []
       : samePorts({ OPS_PORT, ...withGatewayPort(values) }, ownPort, 'OPS_PORT')),
@@ -304,9 +318,11 @@ const UNSHOWN = new Set([
   'POSTERN_ENCRYPTION_KEY',
   'TRUSTED_PROXIES',
   'DELIVERY_ALLOW_CIDRS',
+  'OIDC_ALLOWED_DOMAINS',
+  'OIDC_CLIENT_SECRET',
   ...TRACE_SECRET_NAMES,
 ])
-const URLS = /_(?:URL|ENDPOINT)$/
+const URLS = /_(?:URL|ENDPOINT|ISSUER)$/
 const SHOWN_MAX = 100
 
 function faultOf({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
@@ -372,6 +388,37 @@ function tlsFaults({ SMTP_TLS_CERT_FILE, SMTP_TLS_KEY_FILE }: Values): string[] 
   }
   const fault = certificateFault({ cert: SMTP_TLS_CERT_FILE, key: SMTP_TLS_KEY_FILE })
   return fault === undefined ? [] : [`SMTP_TLS_CERT_FILE and SMTP_TLS_KEY_FILE: ${fault}`]
+}
+
+function providerFaults(values: Values): string[] {
+  const { OIDC_ISSUER, OIDC_CLIENT_ID, AUTH_PASSWORDS } = values
+  if (OIDC_ISSUER !== undefined) {
+    return OIDC_CLIENT_ID === undefined
+      ? ['OIDC_ISSUER: needs OIDC_CLIENT_ID, by which the provider knows this installation']
+      : []
+  }
+  const idle = (['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const).filter(
+    (name) => values[name] !== undefined,
+  )
+  return [
+    ...idle.map((name) => `${name}: needs OIDC_ISSUER, the provider that it is of`),
+    ...(AUTH_PASSWORDS === 'off'
+      ? ['AUTH_PASSWORDS: nobody could sign in. Set OIDC_ISSUER, or leave passwords on']
+      : []),
+  ]
+}
+
+/** A role does not know under which address people reach it. */
+function withoutOriginFaults({ API_URL, SMTP_URL, OIDC_ISSUER }: Values): string[] {
+  if (API_URL !== undefined) return []
+  return [
+    ...(SMTP_URL === undefined
+      ? []
+      : ['SMTP_URL: needs API_URL, the origin that links in mails begin with']),
+    ...(OIDC_ISSUER === undefined
+      ? []
+      : ['OIDC_ISSUER: needs API_URL, the origin that the provider sends people back to']),
+  ]
 }
 
 function isGiven(env: Environment, ...names: string[]): boolean {

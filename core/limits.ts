@@ -391,3 +391,8 @@ export const ALERT_FINDINGS_MAX = 500
 
 /** Notifications shown of each alert. Ours. */
 export const ALERT_TELLINGS_SHOWN = 10
+
+/** A sign-in with the provider: minutes that it may take, each request to the provider, and how long its description is kept. Ours. */
+export const PROVIDER_FLOW_MINUTES = 10
+export const PROVIDER_TIMEOUT_MS = 10_000
+export const PROVIDER_KEPT_MS = 3_600_000

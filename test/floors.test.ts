@@ -97,7 +97,7 @@ const FLOORS: readonly (readonly string[])[][] = [
   ],
   [
     ['api/auth', 'api/http/fixed.ts', 'api/migrate'],
-    ['api/dashboard', 'api/mail', 'api/shared-reads.ts'],
+    ['api/dashboard', 'api/mail', 'api/shared-reads.ts', 'api/sign-on'],
     ['api/deps.ts'],
     ['api/front', 'api/http'],
     ['api/billing', 'api/openapi', 'api/sessions', 'api/statistics', 'api/writes'],
@@ -116,6 +116,7 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['api/accounts/account-route.ts', 'api/accounts/people'],
     ['api/accounts/organisations'],
     ['api/accounts/keys', 'api/accounts/sign-in'],
+    ['api/accounts/provider'],
     ['api/accounts'],
     ['api/admin', 'api/app.ts'],
     ['api/admin/commands'],

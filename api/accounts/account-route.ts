@@ -46,6 +46,10 @@ interface Described {
   body: z.ZodType | null
   /** Counted with the attempts to sign in, of which an address has few. */
   isSignIn?: true
+  /** Refused where passwords are switched off. */
+  isOfPasswords?: true
+  /** For a page that a browser opens: where it is led when it is refused, in place of an error in JSON. */
+  onRefusal?: (deps: Deps, error: unknown) => Answer
   /** A secret is made, or who owns what changes: the person must have proved lately who they are. */
   isFresh?: true
 }

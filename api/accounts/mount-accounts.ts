@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { isAtLeast, roleOf, type Role } from '../../core/accounts/role.ts'
 import type { SessionUse } from '../../core/db/accounts/sessions.ts'
@@ -34,6 +34,7 @@ function mountRoute(
   limits: AccountLimits,
   route: AccountRoute,
 ): void {
+  const { onRefusal } = route
   const admissions = new WeakMap<FastifyRequest, Partial<Admitted>>()
   app.route({
     method: route.method,
@@ -42,17 +43,34 @@ function mountRoute(
       void reply.header('cache-control', 'no-store')
       await limits.take(route.isSignIn === true ? 'sign-in' : 'other', request.ip)
       refuseForeign(deps.accounts.apiUrl, request)
+      if (route.isOfPasswords === true) demandPasswords(deps)
       admissions.set(request, await admitPerson(deps, route, request))
     },
     handler: async (request, reply) => {
       const admitted = admissions.get(request) ?? {}
-      const { status, headers, body } = await run(deps, route, request, admitted)
-      return await reply
-        .code(status)
-        .headers(headers ?? {})
-        .send(body)
+      return await send(reply, await run(deps, route, request, admitted))
     },
+    ...(onRefusal === undefined
+      ? {}
+      : {
+          errorHandler: (error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
+            void send(reply, onRefusal(deps, error))
+          },
+        }),
   })
+}
+
+async function send(reply: FastifyReply, { status, headers, body }: Answer): Promise<unknown> {
+  return await reply
+    .code(status)
+    .headers(headers ?? {})
+    .send(body)
+}
+
+function demandPasswords({ accounts, provider }: Deps): void {
+  if (accounts.hasPasswords) return
+  const name = provider?.name ?? 'the provider'
+  refuse('FORBIDDEN', `Passwords are switched off here: sign in with ${name}`)
 }
 
 async function run(

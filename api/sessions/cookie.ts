@@ -19,28 +19,43 @@ export function sessionToken(
   apiUrl: string | undefined,
   request: FastifyRequest,
 ): string | undefined {
-  const wanted = nameOf(isOverTls(apiUrl, request))
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const [name, value] = pair.trim().split('=', 2)
-    if (name === wanted && value !== undefined && value.length <= TOKEN_LENGTH_MAX) return value
-  }
-  return undefined
+  const token = cookieOf('', apiUrl, request)
+  return token === undefined || token.length > TOKEN_LENGTH_MAX ? undefined : token
 }
 
 /** Scripts cannot read it, and requests of other sites come without it, save for following a link to us. */
 export function sessionCookie(token: string, isTls: boolean): string {
-  return `${nameOf(isTls)}=${token}; Max-Age=${SESSION_DAYS_MAX * 86_400}; ${attributes(isTls)}`
+  return setCookie('', token, { isTls, seconds: SESSION_DAYS_MAX * 86_400 })
 }
 
 /** Has the browser forget the session. */
 export function noCookie(isTls: boolean): string {
-  return `${nameOf(isTls)}=; Max-Age=0; ${attributes(isTls)}`
+  return setCookie('', '', { isTls, seconds: 0 })
 }
 
-function nameOf(isTls: boolean): string {
-  return isTls ? OVER_TLS : PLAIN
+/** A cookie of ours that a request comes with; that of the session has no name behind ours. */
+export function cookieOf(
+  name: string,
+  apiUrl: string | undefined,
+  request: FastifyRequest,
+): string | undefined {
+  const wanted = nameOf(name, isOverTls(apiUrl, request))
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [found, value] = pair.trim().split('=', 2)
+    if (found === wanted && value !== undefined) return value
+  }
+  return undefined
 }
 
-function attributes(isTls: boolean): string {
-  return `Path=/; HttpOnly; SameSite=Lax${isTls ? '; Secure' : ''}`
+export function setCookie(
+  name: string,
+  value: string,
+  { isTls, seconds }: { isTls: boolean; seconds: number },
+): string {
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isTls ? '; Secure' : ''}`
+  return `${nameOf(name, isTls)}=${value}; Max-Age=${seconds}; ${attributes}`
+}
+
+function nameOf(name: string, isTls: boolean): string {
+  return `${isTls ? OVER_TLS : PLAIN}${name}`
 }

@@ -142,6 +142,22 @@ export const BAD_VALUES: Readonly<
     ['Postern <postern>', 'must be an address such as'],
     ['a@example.com, b@example.com', 'must be an address such as'],
   ],
+  OIDC_ISSUER: [
+    ['login.example.com', 'must be a URL such as https://'],
+    ['http://login.example.com', 'must be a URL such as https://'],
+    ['https://user:hunter2@login.example.com', 'must hold no user and no password'],
+    ['https://login.example.com/.well-known/openid-configuration', 'must end before /.well-known'],
+    ['https://login.example.com?x=1', 'must end before'],
+  ],
+  OIDC_CLIENT_ID: [['a\nb', 'must have no control characters']],
+  OIDC_CLIENT_SECRET: [['hunter2\nhunter2', 'must have no control characters']],
+  OIDC_NAME: [['x'.repeat(61), 'must have 60 characters at most']],
+  OIDC_ALLOWED_DOMAINS: [
+    ['@example.com', '"@example.com" must be a domain'],
+    ['example.com;example.org', '"example.com;example.org" must be a domain'],
+  ],
+  OIDC_DEFAULT_ROLE: [['owner', 'must be one of member, admin']],
+  AUTH_PASSWORDS: [['no', 'must be one of on, off']],
   CONNECTIONS_PER_SOURCE: [['-1', 'a whole number from 1 to 1000000']],
   POSTERN_ENCRYPTION_KEY: [['hunter2', 'the key must be base64 of 32 bytes, and is 5 bytes']],
   DATA_DIR: [

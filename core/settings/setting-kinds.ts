@@ -69,6 +69,16 @@ export const host = z.string().refine((text) => text === 'localhost' || isIP(tex
     'must be an IP address: 127.0.0.1 for this machine alone, 0.0.0.0 for every network, or one of its addresses',
 })
 
+/** Comma-separated domains of email addresses; each bad one is a fault of its own. */
+export const domains = z.string().transform((text, context) => {
+  const items = text.split(',').flatMap((item) => item.trim().toLowerCase() || [])
+  for (const item of items) {
+    if (DOMAIN.test(item)) continue
+    refuse(context, `${JSON.stringify(item)} must be a domain such as example.com`)
+  }
+  return items
+})
+
 const SENDER = /^(?:[^<>\p{Cc}]{0,100}<([^<>]+)>|([^<>\s]+))$/u
 
 /** Whom mail is from: an address, with or without a name before it. */

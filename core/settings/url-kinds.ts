@@ -121,6 +121,20 @@ function originOf(schemes: RegExp, example: string) {
   })
 }
 
+/** An OpenID Connect provider, as it names itself. Only on this machine it may go without TLS. */
+export const issuer = z.string().transform((text, context) => {
+  const url = URL.parse(text)
+  const isHere = url !== null && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isHere)) {
+    return refuse(context, 'must be a URL such as https://login.example.com')
+  }
+  if (url.username !== '' || url.password !== '') {
+    return refuse(context, 'must hold no user and no password')
+  }
+  const isWhole = url.search === '' && url.hash === '' && !url.pathname.includes('/.well-known/')
+  return isWhole ? text : refuse(context, 'must end before /.well-known, a query or a fragment')
+})
+
 /** A URL without what may be secret in it: password, query. Undefined when it cannot be told what is. */
 export function withoutSecrets(text: string): string | undefined {
   const url = URL.parse(text)

@@ -24,7 +24,7 @@ const OUTSIDE = [
   createRoute({
     ...outside,
     path: '/sign-in',
-    validateSearch: searches.nextSearch,
+    validateSearch: searches.signInSearch,
     component: lazyRouteComponent(() => import('./pages/outside/sign-in.tsx'), 'SignIn'),
   }),
   createRoute({

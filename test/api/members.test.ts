@@ -261,7 +261,13 @@ test("sign-up is closed unless it is open; open, it makes an organisation of the
   const again = await openBrowser(own.apiUrl).visit('POST', '/auth/sign-up', wish)
   expect(again.body).toMatchObject({ code: 'CONFLICT', status: 409 })
   const options = await browser.visit('GET', '/auth/options')
-  expect(options.body).toEqual({ isSetUp: true, signUp: 'open', isMailing: false })
+  expect(options.body).toEqual({
+    isSetUp: true,
+    signUp: 'open',
+    isMailing: false,
+    hasPasswords: true,
+    provider: null,
+  })
 })
 
 test('a person who forgot the password sets a new one with a printed link, once, and is signed out', async () => {

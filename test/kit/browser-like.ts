@@ -26,7 +26,7 @@ interface VisitOptions {
 
 /** A browser at the dashboard, as far as requests go: it keeps its cookie and names the origin of its writes. */
 export interface Browser {
-  /** `name=value`, as it is sent. */
+  /** `name=value`, as it is sent; more of them with `; ` between. */
   cookie: string | undefined
   /** The whole header of the last answer that set one. */
   setCookie: string | undefined
@@ -34,14 +34,22 @@ export interface Browser {
 }
 
 export function openBrowser(apiUrl: string): Browser {
+  const kept = new Map<string, string>()
   const browser: Browser = {
-    cookie: undefined,
+    get cookie() {
+      return kept.size === 0 ? undefined : [...kept.values()].join('; ')
+    },
+    set cookie(text) {
+      kept.clear()
+      for (const pair of text?.split('; ') ?? []) kept.set(pair.split('=')[0] ?? '', pair)
+    },
     setCookie: undefined,
     async visit(method, path, body, { headers = {}, origin = apiUrl, cookie } = {}) {
       const sent = cookie ?? browser.cookie
       const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
       const response = await fetch(`${apiUrl}${path}`, {
         method,
+        redirect: 'manual',
         headers: {
           ...(text !== undefined && { 'content-type': 'application/json' }),
           ...(method !== 'GET' && origin !== null && { origin }),
@@ -54,7 +62,9 @@ export function openBrowser(apiUrl: string): Browser {
       if (set !== undefined) {
         browser.setCookie = set
         const [pair = ''] = set.split(';')
-        browser.cookie = /Max-Age=0\b/.test(set) ? undefined : pair
+        const [name = ''] = pair.split('=')
+        if (/Max-Age=0\b/.test(set)) kept.delete(name)
+        else kept.set(name, pair)
       }
       const isStream = response.headers.get('content-type') === 'text/event-stream'
       if (isStream) await response.body?.cancel()

@@ -19,6 +19,7 @@ import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../../api/deps.ts'
 import { LiveStreams } from '../../api/events/live/live-streams.ts'
 import { openPost } from '../../api/mail/post.ts'
 import { SharedReads } from '../../api/shared-reads.ts'
+import type { Provider } from '../../api/sign-on/provider.ts'
 import type { Clock } from '../../core/clock.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
@@ -102,6 +103,10 @@ export interface WorldOptions {
   authRequestsPerMinute?: number
   /** The mail server; without one no mail is sent. */
   smtpUrl?: string
+  /** The provider that people sign in with, and what goes with it. */
+  provider?: Provider
+  hasPasswords?: boolean
+  allowedDomains?: readonly string[]
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
 }
@@ -150,6 +155,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     gatewayUrl: options.gatewayUrl,
     callers: new CallerLimits(),
     dashboard: undefined,
+    provider: options.provider,
     post: openPost({ db, log }, { SMTP_URL: options.smtpUrl, MAIL_FROM, API_URL: MAIL_ORIGIN }),
     accounts: {
       apiUrl: undefined,
@@ -157,6 +163,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       defaultPlan: 'enterprise',
       signInsPerMinute: options.signInsPerMinute ?? 10,
       requestsPerMinute: options.authRequestsPerMinute ?? 60,
+      hasPasswords: options.hasPasswords ?? true,
+      allowedDomains: options.allowedDomains ?? [],
+      defaultRole: 'member',
     },
   }
   const app = stack.use(buildApp(deps))

@@ -4,9 +4,13 @@ import { findPersonByEmail, type Person } from '../../../core/db/accounts/people
 import {
   findOpenInvitation,
   noteAccepted,
+  openInvitations,
   type Invitation,
 } from '../../../core/db/configuration/invitations.ts'
-import { lockOrganisation } from '../../../core/db/configuration/organisations.ts'
+import {
+  lockOrganisation,
+  type Organisation,
+} from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { refuse, refuseField } from '../../../core/errors.ts'
 import { encodeId } from '../../../core/ids.ts'
@@ -54,26 +58,56 @@ export async function joinerOf(deps: Deps, acceptance: Acceptance): Promise<Join
   return { personId: made.id, email, name, made }
 }
 
-/** Makes somebody a member as an invitation says, which is used up. To be called in a transaction. */
+/** Makes somebody a member as the invitation of a token says, which is used up. To be called in a transaction. */
 export async function acceptInvitation(
   tx: Db,
-  { clock, plans }: Deps,
+  deps: Deps,
   token: string,
   joiner: Joiner,
 ): Promise<void> {
-  const now = new Date(clock.now())
-  const known = (await findOpenInvitation(tx, hashSecret(token), now)) ?? refuseLink()
-  const { organisationId } = known
+  const now = new Date(deps.clock.now())
+  const find = async () => await findOpenInvitation(tx, hashSecret(token), now)
+  const { organisationId } = (await find()) ?? refuseLink()
   const organisation = (await lockOrganisation(tx, organisationId)) ?? refuseLink()
   // Others may have used it until the lock was ours.
-  const invitation = (await findOpenInvitation(tx, hashSecret(token), now)) ?? refuseLink()
+  const invitation = (await find()) ?? refuseLink()
   refuseOther(invitation, joiner.email)
+  await join(tx, deps, { organisation, invitation, joiner })
+}
+
+/** The same of an invitation that is open, for whoever has proved that its address is theirs. */
+export async function acceptOwn(
+  tx: Db,
+  deps: Deps,
+  { id, organisationId }: Invitation,
+  joiner: Pick<Joiner, 'personId' | 'email'>,
+): Promise<void> {
+  const organisation = (await lockOrganisation(tx, organisationId)) ?? refuseLink()
+  const open = await openInvitations(tx, organisationId, new Date(deps.clock.now()))
+  const invitation = open.find((one) => one.id === id) ?? refuseLink()
+  await join(tx, deps, { organisation, invitation, joiner: { ...joiner, made: undefined } })
+}
+
+async function join(
+  tx: Db,
+  { clock, plans }: Deps,
+  {
+    organisation,
+    invitation,
+    joiner: { personId, email, made },
+  }: {
+    organisation: Organisation
+    invitation: Invitation
+    joiner: Pick<Joiner, 'personId' | 'email' | 'made'>
+  },
+): Promise<void> {
+  const now = new Date(clock.now())
+  const organisationId = organisation.id
   const { seats } = entitlementsOf(plans, organisation.plan, organisation.overrides)
   if (seats !== null && (await countMembers(tx, organisationId)) >= seats) {
     const message = `Cannot join: the plan has ${seats} seats and all are taken`
     refuse('INVITATION_LIMIT_REACHED', message)
   }
-  const { personId, email, made } = joiner
   if (made !== undefined) await addPerson(tx, made)
   if ((await findMember(tx, organisationId, personId)) !== undefined) {
     refuse('CONFLICT', `"${email}" is a member already`)

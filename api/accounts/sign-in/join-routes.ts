@@ -34,8 +34,10 @@ export const JOIN_ROUTES = [
     body: null,
     async handle({ deps }) {
       const isSetUp = await hasOwner(deps.db)
+      const { signUp: who, hasPasswords } = deps.accounts
+      const provider = deps.provider?.name ?? null
       const isMailing = deps.post !== undefined
-      return { status: 200, body: { isSetUp, signUp: deps.accounts.signUp, isMailing } }
+      return { status: 200, body: { isSetUp, signUp: who, isMailing, hasPasswords, provider } }
     },
   }),
   accountRoute({
@@ -61,6 +63,7 @@ export const JOIN_ROUTES = [
     ...nothing,
     method: 'POST',
     path: '/sign-up',
+    isOfPasswords: true,
     who: 'anybody',
     body: z.strictObject({
       email: Email,
@@ -86,6 +89,7 @@ export const JOIN_ROUTES = [
     ...nothing,
     method: 'POST',
     path: '/invitations/accept',
+    isOfPasswords: true,
     who: 'anybody',
     body: z.strictObject({
       token: Token,
@@ -107,6 +111,7 @@ export const JOIN_ROUTES = [
     ...nothing,
     method: 'POST',
     path: '/forgot-password',
+    isOfPasswords: true,
     who: 'anybody',
     isSignIn: true,
     body: z.strictObject({ email: Email }),
@@ -119,6 +124,7 @@ export const JOIN_ROUTES = [
     ...nothing,
     method: 'POST',
     path: '/reset',
+    isOfPasswords: true,
     who: 'anybody',
     body: z.strictObject({ token: Token, password: NewPassword }),
     async handle({ deps, body: { token, password } }) {

@@ -44,7 +44,13 @@ export async function findPersonByEmail(db: Db, email: string): Promise<Person |
   return row && toPerson(row)
 }
 
-export async function setPassword(db: Db, id: string, hash: string, now: Date): Promise<void> {
+/** Null: the person signs in through the identity provider alone. */
+export async function setPassword(
+  db: Db,
+  id: string,
+  hash: string | null,
+  now: Date,
+): Promise<void> {
   await db
     .updateTable('person')
     .set({ password_hash: hash, updated_at: now })

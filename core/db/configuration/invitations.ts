@@ -62,6 +62,20 @@ export async function openInvitations(
   return rows.map(toInvitation)
 }
 
+/** Reads the invitations of an address, in whatever organisation, that can still be accepted, oldest first. */
+export async function openInvitationsOf(db: Db, email: string, now: Date): Promise<Invitation[]> {
+  const rows = await db
+    .selectFrom('invitation')
+    .selectAll()
+    .where('email', '=', email)
+    .where('revoked_at', 'is', null)
+    .where('accepted_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('id')
+    .execute()
+  return rows.map(toInvitation)
+}
+
 export async function findInvitation(db: Db, id: string): Promise<Invitation | undefined> {
   const row = await db.selectFrom('invitation').selectAll().where('id', '=', id).executeTakeFirst()
   return row && toInvitation(row)

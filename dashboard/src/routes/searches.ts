@@ -1,5 +1,11 @@
 import { choice, flag, given, moment, text, type Raw } from './search-parts.ts'
-import { DELIVERY_STATUSES, ERROR_CODES, EVENT_STATUSES, RANGES } from './values.ts'
+import {
+  DELIVERY_STATUSES,
+  ERROR_CODES,
+  EVENT_STATUSES,
+  RANGES,
+  SIGN_IN_PROBLEMS,
+} from './values.ts'
 
 /** Filters of pages, as their addresses carry them. Each page has its function here, and no other way to read one. */
 export const eventSearch = (raw: Raw) =>
@@ -56,7 +62,8 @@ export const startSearch = (raw: Raw) =>
     destination: text(raw, 'destination'),
   })
 
-export const nextSearch = (raw: Raw) => given({ next: text(raw, 'next') })
+export const signInSearch = (raw: Raw) =>
+  given({ next: text(raw, 'next'), problem: choice(raw, 'problem', SIGN_IN_PROBLEMS) })
 
 /** `404` or a class such as `5xx`. */
 function responseCode(raw: Raw): string | undefined {

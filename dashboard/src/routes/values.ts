@@ -26,3 +26,15 @@ export const ERROR_CODES = [
 ] as const
 export const RANGES = ['1h', '24h', '7d', '30d'] as const
 export type Range = (typeof RANGES)[number]
+
+/** Why a provider signed nobody in. */
+export const SIGN_IN_PROBLEMS = [
+  'cancelled',
+  'expired',
+  'unverified',
+  'unknown',
+  'seats',
+  'busy',
+  'away',
+  'failed',
+] as const

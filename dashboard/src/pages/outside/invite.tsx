@@ -2,18 +2,17 @@ import { useState } from 'react'
 
 import { callAuth } from '../../api/auth.ts'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { useOptions } from '../../shell/options.ts'
 import { enter } from './enter.ts'
 import { Frame } from './frame.tsx'
 import { NOBODY, PersonFields } from './person-fields.tsx'
+import { ProviderButton } from './provider-button.tsx'
 import { useLinkToken } from './token.ts'
 
 export function Invite() {
   const token = useLinkToken()
-  const [person, setPerson] = useState(NOBODY)
-  const action = useAction(
-    () => callAuth('POST', '/invitations/accept', { token, ...person }),
-    () => enter(),
-  )
+  const options = useOptions()
+  const provider = options?.provider ?? null
   return (
     <Frame title="Accept the invitation">
       {token === '' ? (
@@ -22,15 +21,33 @@ export function Invite() {
         </p>
       ) : (
         <>
-          <p>
-            Use the email address that the invitation is for. If you have an account, give its
-            password.
-          </p>
-          <Form action={action} submit="Join">
-            <PersonFields person={person} onChange={setPerson} fault={action.fault} />
-          </Form>
+          {provider !== null && (
+            <p>
+              Whoever signs in with {provider} accepts the invitations of their address by that.
+            </p>
+          )}
+          <ProviderButton />
+          {options?.hasPasswords !== false && <WithPassword token={token} />}
         </>
       )}
     </Frame>
+  )
+}
+
+function WithPassword({ token }: { token: string }) {
+  const [person, setPerson] = useState(NOBODY)
+  const action = useAction(
+    () => callAuth('POST', '/invitations/accept', { token, ...person }),
+    () => enter(),
+  )
+  return (
+    <>
+      <p>
+        Use the email address that the invitation is for. If you have an account, give its password.
+      </p>
+      <Form action={action} submit="Join">
+        <PersonFields person={person} onChange={setPerson} fault={action.fault} />
+      </Form>
+    </>
   )
 }

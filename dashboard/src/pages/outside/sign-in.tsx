@@ -4,12 +4,30 @@ import { useState } from 'react'
 import { callAuth } from '../../api/auth.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { useOptions } from '../../shell/options.ts'
 import { enter } from './enter.ts'
 import { Frame } from './frame.tsx'
-import { useOptions } from './options.ts'
+import { PROBLEM_WORDS } from './problems.ts'
+import { ProviderButton } from './provider-button.tsx'
 
 export function SignIn() {
-  const { next } = useSearch({ from: '/sign-in' })
+  const { next, problem } = useSearch({ from: '/sign-in' })
+  const options = useOptions()
+  return (
+    <Frame title="Sign in">
+      {problem !== undefined && (
+        <p className="notice bad" role="alert">
+          {PROBLEM_WORDS[problem]}
+        </p>
+      )}
+      <ProviderButton next={next} />
+      {options?.hasPasswords !== false && <WithPassword next={next} />}
+      <Elsewhere />
+    </Frame>
+  )
+}
+
+function WithPassword({ next }: { next: string | undefined }) {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const action = useAction(
@@ -17,30 +35,27 @@ export function SignIn() {
     () => enter(next),
   )
   return (
-    <Frame title="Sign in">
-      <Form action={action} submit="Sign in">
-        <TextField
-          label="Email"
-          type="email"
-          autoComplete="username"
-          required
-          autoFocus
-          value={email}
-          onChange={setEmail}
-          fault={action.fault('email')}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={setPassword}
-          fault={action.fault('password')}
-        />
-      </Form>
-      <Elsewhere />
-    </Frame>
+    <Form action={action} submit="Sign in">
+      <TextField
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
+        onChange={setEmail}
+        fault={action.fault('email')}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        required
+        value={password}
+        onChange={setPassword}
+        fault={action.fault('password')}
+      />
+    </Form>
   )
 }
 
@@ -54,6 +69,9 @@ function Elsewhere() {
         prints, or a new one of <code>npm run admin -- users setup-link</code>.
       </p>
     )
+  }
+  if (options?.hasPasswords === false) {
+    return <p className="muted">No account yet? An owner invites your email address.</p>
   }
   return (
     <p className="muted">
