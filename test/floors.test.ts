@@ -79,8 +79,9 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['dataplane/ingest'],
   ],
   [
-    ['dataplane/worker/in-flight', 'dataplane/worker/record'],
-    ['dataplane/worker/own', 'dataplane/worker/send'],
+    ['dataplane/worker/in-flight'],
+    ['dataplane/worker/own', 'dataplane/worker/record'],
+    ['dataplane/worker/send'],
     ['dataplane/worker/pacing'],
     ['dataplane/worker/lanes'],
     ['dataplane/worker/take'],

@@ -1,19 +1,23 @@
 import { expect, test } from 'vitest'
 
 import type { AttemptErrorCode } from './attempt-error.ts'
+import { retryAfterMs } from './retry-after.ts'
 import { DEFAULT_RETRY_POLICY, planRetry, RetryPolicy, type RetryQuestion } from './retry.ts'
 
 const NOW = Date.parse('2026-11-20T09:00:00Z')
 /** The whole time of the default policy. */
 const SPAN_MS = 99_305_000
 
-function planned(question: Partial<RetryQuestion>) {
+function planned({
+  retryAfter = null,
+  ...question
+}: Partial<RetryQuestion> & { retryAfter?: string | null }) {
   return planRetry({
     policy: DEFAULT_RETRY_POLICY,
     errorCode: 'bad_response',
     responseStatus: 500,
     isTokenEndpoint: false,
-    retryAfter: null,
+    askedMs: retryAfter === null ? undefined : retryAfterMs(retryAfter, NOW),
     attemptCount: 1,
     attemptNumber: 1,
     firstAttemptAtMs: NOW,

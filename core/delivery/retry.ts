@@ -1,7 +1,6 @@
 import { z } from 'zod'
 
 import { ATTEMPT_ERROR_CODES, type AttemptErrorCode } from './attempt-error.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 /** Bounds of a retry policy. Ours: decisions fix the shape and the default only. */
 const ATTEMPTS_MAX = 50
@@ -106,8 +105,8 @@ export interface RetryQuestion {
   responseStatus: number | null
   /** The destination's token endpoint answered, and not the destination. */
   isTokenEndpoint: boolean
-  /** The answer's `Retry-After`, as it came. */
-  retryAfter: string | null
+  /** The wait that the answer's `Retry-After` asks for. */
+  askedMs: number | undefined
   /** Attempts spent, with this one counted as if it were spent too. */
   attemptCount: number
   /** Number of this attempt among all that were made; those that were answered busy have one and are not spent. */
@@ -132,7 +131,10 @@ export function planRetry(question: RetryQuestion): RetryPlan {
   if (attemptCount >= policy.maxAttempts || !isRetried(question)) return { kind: 'failed' }
   // Nothing is spent yet when the first attempt was made by hand.
   const delayMs = delayMsAfter(policy, Math.max(attemptCount, 1)) * (1 + JITTER * random)
-  return { kind: 'retry', atMs: nowMs + Math.max(delayMs, askedMs(question) ?? 0) }
+  return {
+    kind: 'retry',
+    atMs: nowMs + Math.max(delayMs, Math.min(question.askedMs ?? 0, RETRY_AFTER_MS_MAX)),
+  }
 }
 
 /** Whether an answer says "later": such an attempt is not spent. */
@@ -149,14 +151,11 @@ function planBusy(question: RetryQuestion): RetryPlan {
   const busyBefore = Math.max(0, attemptNumber - Math.max(attemptCount, 1))
   if (busyBefore > 0 && nowMs - firstAttemptAtMs >= spanMs(policy)) return { kind: 'failed' }
   const backOffMs = Math.min(BUSY_MS_FIRST * 2 ** busyBefore, BUSY_MS_MAX)
-  const waitMs = Math.max(askedMs(question) ?? backOffMs, RETRY_AFTER_MS_MIN)
+  const waitMs = Math.max(
+    Math.min(question.askedMs ?? backOffMs, RETRY_AFTER_MS_MAX),
+    RETRY_AFTER_MS_MIN,
+  )
   return { kind: 'busy', atMs: nowMs + waitMs }
-}
-
-/** The wait that the answer's `Retry-After` asks for, an hour at most. */
-function askedMs({ retryAfter, nowMs }: RetryQuestion): number | undefined {
-  const asked = retryAfter === null ? undefined : retryAfterMs(retryAfter, nowMs)
-  return asked === undefined ? undefined : Math.min(asked, RETRY_AFTER_MS_MAX)
 }
 
 function isRetried({ policy: { retryOn }, errorCode, responseStatus }: RetryQuestion): boolean {

@@ -20,6 +20,11 @@ export const ATTEMPT_TRIGGERS = ['initial', 'automatic', 'manual', 'bulk'] as co
 
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number]
 
+/** Somebody asked for this attempt: it is outside the budget, and no busy destination is spared it. (decisions: Delivery) */
+export function isByHand({ attemptTrigger }: { attemptTrigger: AttemptTrigger }): boolean {
+  return attemptTrigger === 'manual' || attemptTrigger === 'bulk'
+}
+
 export const ATTEMPT_OUTCOMES = ['succeeded', 'failed', 'busy'] as const
 
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]

@@ -2,18 +2,14 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 import type { DeliveryResult } from '../../../core/db/deliveries/work/record-results.ts'
 import { ATTEMPT_ERROR_CODES } from '../../../core/delivery/attempt-error.ts'
-import { timeOfId } from '../../../core/ids.ts'
 import { countsOf, gaugeOf, zeros } from '../../../core/metrics/instruments.ts'
 import type { Memory } from './memory.ts'
 
-type Attempt = Pick<
-  DeliveryResult['attempt'],
-  'outcome' | 'errorCode' | 'durationMs' | 'trigger' | 'number' | 'startedAtMs'
->
+type Attempt = Pick<DeliveryResult['attempt'], 'outcome' | 'errorCode' | 'durationMs' | 'trigger'>
 
 export interface WorkerMetrics {
-  /** An attempt of a delivery was made. */
-  noteAttempt(attempt: Attempt, deliveryId: string): void
+  /** An attempt of a delivery was made. `latencyMs`: from the storing of the event to its first attempt. */
+  noteAttempt(attempt: Attempt, latencyMs: number | null): void
   /** Deliveries that were held back, and had not been before, by reason. */
   throttled: Record<(typeof THROTTLE_REASONS)[number], number>
   partitions: Gauge
@@ -61,13 +57,11 @@ export function openMetrics(registry: Registry): WorkerMetrics {
     values: RETRIES,
   })
   return {
-    noteAttempt({ outcome, errorCode, durationMs, trigger, number, startedAtMs }, deliveryId) {
+    noteAttempt({ outcome, errorCode, durationMs, trigger }, latencyMs) {
       count(outcome, errorCode)
       observe[outcome].observe(durationMs / 1_000)
       if (trigger !== 'initial') retries[trigger]++
-      else if (number === 1) {
-        latency.observe(Math.max(0, startedAtMs - timeOfId(deliveryId)) / 1_000)
-      }
+      else if (latencyMs !== null) latency.observe(Math.max(0, latencyMs) / 1_000)
     },
     throttled: countsOf(registry, {
       name: 'postern_delivery_throttled_total',

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 
+import { throttleToWrite } from '../../../core/delivery/throttled.ts'
 import { sampleWork } from './sample-work.fixture.ts'
-import { parkedOf, throttleToWrite } from './work.ts'
+import { parkedOf } from './work.ts'
 
 const NOW_MS = 1_000
 

@@ -2,6 +2,7 @@ import type { Hold } from '../../../core/db/deliveries/work/partition-owners.ts'
 import type { ClaimedDelivery } from '../../../core/db/deliveries/work/read-claimed.ts'
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
 import type { AttemptTrigger } from '../../../core/delivery/states.ts'
+import { throttleToWrite, type Throttled } from '../../../core/delivery/throttled.ts'
 import type { DeliveryMessage } from '../../../core/jetstream/delivery-message.ts'
 import type { Allowance } from './allowances.ts'
 import type { Share } from './byte-budget.ts'
@@ -73,23 +74,6 @@ export interface Work {
  *                that the row got there.
  */
 type Place = 'lane' | 'sending' | 'handed_over' | 'parking'
-
-/** Since when pacing or a busy destination holds it back, and whether PostgreSQL has that time. */
-interface Throttled {
-  atMs: number
-  isStored: boolean
-}
-
-/** The time that PostgreSQL lacks: its own, or `otherwise` when nothing held it back before. Null writes nothing. */
-export function throttleToWrite({ throttled }: Work, otherwise: number | null): number | null {
-  if (throttled === null) return otherwise
-  return throttled.isStored ? null : throttled.atMs
-}
-
-/** Somebody asked for this attempt: it is outside the budget, and no busy destination is spared it. (decisions: Delivery) */
-export function isByHand({ attemptTrigger }: Pick<Work, 'attemptTrigger'>): boolean {
-  return attemptTrigger === 'manual' || attemptTrigger === 'bulk'
-}
 
 /** A delivery whose body is in memory, so that it can be sent. */
 export type WholeWork = Work & { body: Buffer }

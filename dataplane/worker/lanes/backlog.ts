@@ -1,7 +1,8 @@
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
+import { isByHand } from '../../../core/delivery/states.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Allowance } from '../in-flight/allowances.ts'
-import { isByHand, type Work } from '../in-flight/work.ts'
+import type { Work } from '../in-flight/work.ts'
 
 export interface BacklogDeps {
   log: Logger

@@ -1,6 +1,7 @@
 import type { Parked } from '../../../core/db/deliveries/work/waiting.ts'
+import { isByHand } from '../../../core/delivery/states.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../../core/limits.ts'
-import { isByHand, isWhole, parkedOf, type WholeWork, type Work } from '../in-flight/work.ts'
+import { dropLargeBody, isWhole, parkedOf, type WholeWork, type Work } from '../in-flight/work.ts'
 import type { Destination } from '../send/destination.ts'
 import { Alarm } from './alarm.ts'
 import { Backlog, type LaneKey } from './backlog.ts'
@@ -296,10 +297,12 @@ export class Lane {
 
   async #send(work: WholeWork, destination: Destination): Promise<void> {
     this.#load.begin()
+    this.#deps.inFlight.begin(work)
     const startedAtMs = this.#deps.clock.now()
     const isCurrent = () => this.#destination?.resumedAtMs === destination.resumedAtMs
     const answered = await this.#deps.deliver(work, { destination, isCurrent })
     this.#load.end()
+    dropLargeBody(work)
     if (isCurrent()) this.#busyState.learn(this.#deps.clock.now(), answered, startedAtMs)
     if (answered.busy !== null) this.#backlog.note()
     if (answered.held !== undefined) this.#park([work])

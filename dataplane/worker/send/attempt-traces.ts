@@ -19,11 +19,18 @@ export interface TracedAttempt {
   end(attempt: DeliveryResult['attempt']): void
 }
 
+/** Begins the trace of an attempt. */
+export type TraceAttempt = (outgoing: Outgoing, destination: Destination) => TracedAttempt
+
+export function openAttemptTraces(tracing: Tracing): TraceAttempt {
+  return (outgoing, destination) => traceAttempt(tracing, outgoing, destination)
+}
+
 /**
  * Begins an attempt of a delivery. Its event's trace has the wait and the attempt beside each other, below the request that
  * brought the event; a test delivery has a trace of its own.
  */
-export function traceAttempt(
+function traceAttempt(
   tracing: Tracing,
   outgoing: Outgoing,
   destination: Destination,

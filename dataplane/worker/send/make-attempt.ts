@@ -1,14 +1,18 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { DeliveryResult } from '../../../core/db/deliveries/work/record-results.ts'
 import { deliveryHeaders, parseHeaders } from '../../../core/delivery/delivery-headers.ts'
 import { sign } from '../../../core/delivery/signature.ts'
-import { unsent, type AttemptResponse, type Transport } from '../../../core/delivery/transport.ts'
-import { encodeId, newId } from '../../../core/ids.ts'
+import type { AttemptTrigger } from '../../../core/delivery/states.ts'
+import {
+  unsent,
+  type AttemptRequest,
+  type AttemptResponse,
+} from '../../../core/delivery/transport.ts'
+import { encodeId, newId, timeOfId } from '../../../core/ids.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { Tracing } from '../../../core/tracing/tracing.ts'
+import type { Attempted, Made, TypeIds } from '../record/recorder.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import { traceAttempt, type TracedAttempt } from './attempt-traces.ts'
-import type { ClientCredentials, Destination } from './destination.ts'
+import type { TraceAttempt, TracedAttempt } from './attempt-traces.ts'
+import type { Destination } from './destination.ts'
 import type { Reach } from './reach.ts'
 
 export interface AttemptDeps {
@@ -17,7 +21,7 @@ export interface AttemptDeps {
   reach: Reach
   tokens: AccessTokens
   /** Undefined while traces are off. */
-  tracing?: Tracing | undefined
+  trace?: TraceAttempt | undefined
 }
 
 /** The content of an attempt; facts that are null have no header. */
@@ -25,7 +29,7 @@ export interface Outgoing {
   deliveryId: string
   eventId: string | null
   connectionId: string | null
-  attemptTrigger: DeliveryResult['attempt']['trigger']
+  attemptTrigger: AttemptTrigger
   /** Attempts made before this one. */
   attemptNumber: number
   /** Its event was delivered before. */
@@ -42,15 +46,6 @@ export interface Outgoing {
   body: Buffer
 }
 
-/** An attempt as it is kept, before it is decided what follows from it. */
-type Made = Omit<DeliveryResult['attempt'], 'outcome'>
-
-/** The ids for headers, the signature and a log line, encoded once. */
-export interface TypeIds {
-  deliveryId: string
-  eventId: string | null
-}
-
 /** Who an attempt failed at, when not the destination: its token endpoint, by its URL. */
 export type Outcome = AttemptResponse & { tokenUrl?: string }
 
@@ -59,25 +54,24 @@ export async function makeAttempt(
   deps: AttemptDeps,
   outgoing: Outgoing,
   destination: Destination,
-): Promise<{ made: Made; typeIds: TypeIds; response: Outcome; traced: TracedAttempt | undefined }> {
+): Promise<Attempted & { response: Outcome; traced: TracedAttempt | undefined }> {
   const startedAtMs = deps.clock.now()
-  const traced = deps.tracing && traceAttempt(deps.tracing, outgoing, destination)
-  const typeIds = {
-    deliveryId: encodeId('dlv', outgoing.deliveryId),
-    eventId: outgoing.eventId === null ? null : encodeId('evt', outgoing.eventId),
+  const traced = deps.trace?.(outgoing, destination)
+  const { own, transport } = await accessTo(deps, destination)
+  const composed = compose(outgoing, destination, { startedAtMs, own, traced })
+  const { typeIds, latencyMs, signature, headers, fault } = composed
+  const { id: holder, organisationId: tenant, oauth2 } = destination
+  const { origin, path, method, timeoutMs } = destination
+  const { body } = outgoing
+  const response: Outcome =
+    fault === undefined
+      ? await transport({ holder, tenant, origin, path, method, headers, body, timeoutMs })
+      : unsent('internal', fault)
+  if (response.status === 401 && oauth2 !== null && response.tokenUrl === undefined) {
+    deps.tokens.forget(oauth2)
   }
-  const signature = signatureOf(outgoing.body, { typeIds, destination, startedAtMs })
-  const response = await respond(deps, {
-    outgoing,
-    typeIds,
-    destination,
-    startedAtMs,
-    signature,
-    traced,
-  })
   if (response.error === 'internal') {
-    const destinationId = encodeId('dst', destination.id)
-    deps.log.warn({ err: response.fault, ...typeIds, destinationId }, 'Cannot make an attempt')
+    deps.log.warn({ err: response.fault, ...typeIds }, 'Cannot make an attempt')
   }
   const made: Made = {
     id: newId(startedAtMs),
@@ -98,85 +92,81 @@ export async function makeAttempt(
     errorCode: response.error,
     replicaId: response.replicaId ?? null,
   }
-  return { made, typeIds, response, traced }
+  return { made, typeIds, latencyMs, response, traced }
 }
 
-interface Sending {
-  outgoing: Outgoing
-  typeIds: TypeIds
-  destination: Destination
-  startedAtMs: number
-  signature: string
-  traced: TracedAttempt | undefined
+/** How a destination is reached, and its own headers, with an access token if it wants one. */
+interface Access {
+  own: readonly [string, string][]
+  transport: (request: AttemptRequest) => Promise<Outcome>
 }
 
-function respond(deps: AttemptDeps, sending: Sending): Promise<Outcome> {
-  const { oauth2, headers } = sending.destination
-  const transport = deps.reach(sending.destination)
-  if (transport === undefined) return Promise.resolve(unsent('address_blocked'))
-  return oauth2 === null
-    ? send(transport, sending, headers)
-    : sendWithToken({ ...deps, transport }, sending, oauth2)
-}
-
-async function sendWithToken(
-  { tokens, transport }: AttemptDeps & { transport: Transport },
-  sending: Sending,
-  oauth2: ClientCredentials,
-): Promise<Outcome> {
+/** Never throws: without a way or a token, the transport answers with the failure. */
+async function accessTo(deps: AttemptDeps, destination: Destination): Promise<Access> {
+  const { oauth2, headers: own, organisationId } = destination
+  const transport = deps.reach(destination)
+  if (transport === undefined) return { own, transport: async () => unsent('address_blocked') }
+  if (oauth2 === null) return { own, transport }
   const askedAt = performance.now()
-  const outcome = await tokens.get(oauth2, sending.destination.organisationId)
-  if ('failure' in outcome) {
-    const durationMs = performance.now() - askedAt
-    return { ...outcome.failure, durationMs, tokenUrl: oauth2.tokenUrl }
+  const outcome = await deps.tokens.get(oauth2, organisationId)
+  if ('token' in outcome) {
+    return { own: [['authorization', `Bearer ${outcome.token}`], ...own], transport }
   }
-  const own: [string, string] = ['authorization', `Bearer ${outcome.token}`]
-  const response = await send(transport, sending, [own, ...sending.destination.headers])
-  if (response.status === 401) tokens.forget(oauth2)
-  return response
+  const durationMs = performance.now() - askedAt
+  const failure = { ...outcome.failure, durationMs, tokenUrl: oauth2.tokenUrl }
+  return { own, transport: async () => failure }
 }
 
-function send(
-  transport: Transport,
-  sending: Sending,
-  own: readonly [string, string][],
-): Promise<AttemptResponse> {
-  const { id: holder, organisationId: tenant } = sending.destination
-  const { origin, path, method, timeoutMs } = sending.destination
-  const { body } = sending.outgoing
-  let headers
-  try {
-    headers = headersOf(sending, own)
-  } catch (error) {
-    return Promise.resolve(unsent('internal', error))
-  }
-  return transport({ holder, tenant, origin, path, method, headers, body, timeoutMs })
+/** The parts of a request that its delivery decides. `fault` says why its headers cannot be read. */
+interface Composed {
+  typeIds: TypeIds
+  latencyMs: number | null
+  signature: string
+  headers: string[]
+  fault?: unknown
 }
 
-function headersOf(sending: Sending, own: readonly [string, string][]): string[] {
-  const { outgoing, typeIds, startedAtMs, signature, traced } = sending
-  const { headers, remoteIp, sourceName, verifiedWith } = outgoing.event
+function compose(
+  outgoing: Outgoing,
+  { id: destinationId, signer, overlap }: Destination,
+  {
+    startedAtMs,
+    own,
+    traced,
+  }: { startedAtMs: number; own: Access['own']; traced: TracedAttempt | undefined },
+): Composed {
+  const { event, eventId, connectionId, body } = outgoing
+  const typeIds = {
+    deliveryId: encodeId('dlv', outgoing.deliveryId),
+    eventId: eventId === null ? null : encodeId('evt', eventId),
+    destinationId: encodeId('dst', destinationId),
+  }
+  const isFirst = outgoing.attemptNumber === 0
+  const latencyMs = isFirst ? startedAtMs - timeOfId(outgoing.deliveryId) : null
+  const timestampSeconds = Math.floor(startedAtMs / 1_000)
+  const isOverlap = overlap !== null && overlap.untilMs > startedAtMs
+  const signers = isOverlap ? overlap.signer : signer
+  const signature = sign(signers, typeIds.deliveryId, timestampSeconds, body)
   const facts = {
     ...typeIds,
-    connectionId: outgoing.connectionId === null ? null : encodeId('con', outgoing.connectionId),
+    connectionId: connectionId === null ? null : encodeId('con', connectionId),
     attempt: outgoing.attemptNumber + 1,
     attemptTrigger: outgoing.attemptTrigger,
-    sourceName,
-    verifiedWith,
-    remoteIp: remoteIp === '' ? null : remoteIp,
-    timestampSeconds: Math.floor(startedAtMs / 1_000),
+    sourceName: event.sourceName,
+    verifiedWith: event.verifiedWith,
+    remoteIp: event.remoteIp === '' ? null : event.remoteIp,
+    timestampSeconds,
     signature,
     trace: traced?.headers,
   }
-  return deliveryHeaders(parseHeaders(headers), facts, own)
-}
-
-function signatureOf(
-  body: Buffer,
-  { typeIds, destination, startedAtMs }: Pick<Sending, 'typeIds' | 'destination' | 'startedAtMs'>,
-): string {
-  const { overlap, signer } = destination
-  const isOverlap = overlap !== null && overlap.untilMs > startedAtMs
-  const at = Math.floor(startedAtMs / 1_000)
-  return sign(isOverlap ? overlap.signer : signer, typeIds.deliveryId, at, body)
+  try {
+    return {
+      typeIds,
+      latencyMs,
+      signature,
+      headers: deliveryHeaders(parseHeaders(event.headers), facts, own),
+    }
+  } catch (fault) {
+    return { typeIds, latencyMs, signature, headers: [], fault }
+  }
 }

@@ -9,7 +9,10 @@ import type { NatsConnection } from '../../../core/nats.ts'
 import { announceChanges } from '../../../core/notices/config-changes.ts'
 import type { Tracing } from '../../../core/tracing/tracing.ts'
 import type { WholeWork } from '../in-flight/work.ts'
+import { openRecorder, type RecorderDeps } from '../record/recorder.ts'
+import type { Results } from '../record/results.ts'
 import { AccessTokens } from './access-tokens.ts'
+import { openAttemptTraces } from './attempt-traces.ts'
 import { deliver, type Answered, type DeliverDeps, type Target } from './deliver.ts'
 import type { CompileDeps } from './destination.ts'
 import { GatewayCalls } from './gateway-calls.ts'
@@ -19,14 +22,15 @@ import { openReach } from './reach.ts'
 import { startTester } from './test-delivery.ts'
 
 export interface SenderDeps
-  extends CompileDeps, Pick<DeliverDeps, 'clock' | 'log' | 'results' | 'inFlight' | 'random'> {
+  extends CompileDeps, Pick<DeliverDeps, 'clock' | 'log' | 'inFlight' | 'random'> {
+  results: Results
   pool: Pool
   db: Db
   nats: NatsConnection
   /** The name that claimed rows carry. */
   name: string
   socketsMax: number
-  metrics: DeliverDeps['metrics']
+  metrics: RecorderDeps['metrics']
   tracing?: Tracing | undefined
 }
 
@@ -52,16 +56,17 @@ export function openSender(deps: SenderDeps): Sender {
   const watch = watchGateways(deps.nats, calls)
   const reach = openReach(direct, (connectorId) => privateTransport(calls, connectorId))
   const attemptLog = withoutRedaction(log)
+  const trace = deps.tracing && openAttemptTraces(deps.tracing)
   const disable = async (destinationId: string): Promise<void> => {
     await disableDestination(db, destinationId, 'gone', clock.now())
     await announceChanges(deps, [{ kind: 'destination', id: destinationId }])
   }
   const deliverDeps: DeliverDeps = {
     ...deps,
-    attemptLog,
     reach,
     tokens,
-    workerName: deps.name,
+    trace,
+    record: openRecorder({ ...deps, attemptLog }),
     disable: (destinationId) => {
       disable(destinationId).catch((err: unknown) =>
         log.error({ err }, 'Cannot disable a destination'),
@@ -70,7 +75,7 @@ export function openSender(deps: SenderDeps): Sender {
   }
   return {
     deliver: (work, to) => deliver(deliverDeps, work, to),
-    tester: startTester({ ...deps, attemptLog, reach, tokens, names }),
+    tester: startTester({ ...deps, attemptLog, reach, tokens, trace, names }),
     async close() {
       watch[Symbol.dispose]()
       calls[Symbol.dispose]()

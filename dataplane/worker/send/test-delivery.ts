@@ -4,7 +4,7 @@ import { isBusyAnswer } from '../../../core/delivery/retry.ts'
 import type { AttemptOutcome } from '../../../core/delivery/states.ts'
 import { mayDial } from '../../../core/egress/connect.ts'
 import type { Names } from '../../../core/egress/names.ts'
-import { encodeId, newId } from '../../../core/ids.ts'
+import { newId } from '../../../core/ids.ts'
 import { TESTS_PER_ORGANISATION, TESTS_PER_PROCESS } from '../../../core/limits.ts'
 import { roundMs, type Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
@@ -86,7 +86,7 @@ async function make(deps: TesterDeps, test: TestDelivery): Promise<TestOutcome> 
   deps.attemptLog.info(
     {
       deliveryId: typeIds.deliveryId,
-      destinationId: encodeId('dst', destination.id),
+      destinationId: typeIds.destinationId,
       outcome: attempt.outcome,
       responseStatus: attempt.responseStatus,
       errorCode: attempt.errorCode,
