@@ -23,7 +23,9 @@ const LIMITS = {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using stack = new AsyncDisposableStack()
   const { path } = stack.use(scratch(IN_MEMORY))
-  const relay = stack.use(await startRelay({ DATA_DIR: join(path, 'relay'), ...LIMITS }))
+  const relay = stack.use(
+    await startRelay({ DATA_DIR: join(path, 'relay'), SMTP_PORT: '0', ...LIMITS }),
+  )
   project.provide('dashboard', toldIn(relay.dataDir))
   const owned = stack.move()
   return async () => await owned.disposeAsync()

@@ -7,5 +7,6 @@ export const Told = z.object({
   organisationId: z.string(),
   projectId: z.string(),
   apiKey: z.string(),
+  smtpPort: z.int().optional(),
 })
 export type Told = z.infer<typeof Told>

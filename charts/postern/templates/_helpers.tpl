@@ -130,6 +130,9 @@ projected:
 {{- if .Values.gateway.enabled }}
 - { name: GATEWAY_URL, value: {{ .Values.urls.gateway | default (printf "ws://%s-gateway.%s.svc" $full .Release.Namespace) | quote }} }
 {{- end }}
+{{- if .Values.mail.enabled }}
+- { name: SMTP_DOMAIN, value: {{ .Values.mail.domain | quote }} }
+{{- end }}
 {{- with .Values.settings }}
 - { name: LOG_LEVEL, value: {{ .logLevel | quote }} }
 {{- with .trustedProxies }}
@@ -181,6 +184,9 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 
 {{- /* Says in one sentence which value is missing. */ -}}
 {{- define "postern.refuse" -}}
+{{- if and .Values.mail.enabled (not .Values.mail.domain) -}}
+{{- fail "mail.domain: is missing. Set it to the domain of the addresses of email sources: hooks.example.com" -}}
+{{- end -}}
 {{- if not .Values.encryptionKey.existingSecret.name -}}
 {{- fail "encryptionKey.existingSecret.name: is missing. Name a Secret that holds base64 of 32 random bytes: kubectl create secret generic postern --from-literal=encryption-key=$(openssl rand -base64 32)" -}}
 {{- end -}}

@@ -6,15 +6,23 @@ import { Payload } from '../../parts/payload/payload.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { bytes } from '../../parts/words/numbers.ts'
 import { Compare } from './compare.tsx'
+import { mailOf, MailView } from './mail.tsx'
 
-const TABS = ['Payload', 'Headers', 'Request', 'Compare'] as const
+const TABS = ['Mail', 'Payload', 'Headers', 'Request', 'Compare'] as const
 
 /** The request as it was received. */
 export function EventBody({ event }: { event: Schemas['Event'] }) {
-  const [tab, setTab] = useState<(typeof TABS)[number]>('Payload')
+  const mail = mailOf(event)
+  const [tab, setTab] = useState<(typeof TABS)[number]>(mail === undefined ? 'Payload' : 'Mail')
   return (
     <section className="section" aria-label="Received">
-      <Tabs label="Received" tabs={TABS} shown={tab} show={setTab}>
+      <Tabs
+        label="Received"
+        tabs={TABS.filter((name) => name !== 'Mail' || mail !== undefined)}
+        shown={tab}
+        show={setTab}
+      >
+        {tab === 'Mail' && mail !== undefined && <MailView mail={mail} />}
         {tab === 'Payload' && <Payload event={event} />}
         {tab === 'Headers' && <Pairs pairs={event.headers} label="Headers" />}
         {tab === 'Request' && <Request event={event} />}

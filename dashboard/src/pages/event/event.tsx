@@ -94,7 +94,7 @@ function Header({ event }: { event: Schemas['Event'] }) {
       <div className="buttons">
         <Neighbours eventId={event.id} />
         <CopyButton text={event.id} label="Copy id" />
-        {ingestUrl !== undefined && (
+        {ingestUrl !== undefined && event.method !== 'MAIL' && (
           <CopyButton text={curlOf(event, ingestUrl)} label="Copy as curl" />
         )}
         <button type="button" className="button main" onClick={() => replay(event.id)}>

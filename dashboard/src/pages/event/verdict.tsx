@@ -76,17 +76,19 @@ function Help({ event, timeline }: { event: Schemas['Event']; timeline: Timeline
   const disabled = timeline.connections.find(({ outcome }) => outcome === 'disabled')?.connectionId
   const connector = destinations.find(({ id }) => id === delivery?.destinationId)?.connectorId
   switch (timeline.verdict.action) {
-    case 'test_signature':
+    case 'test_signature': {
+      const isMail = event.method === 'MAIL'
       return (
         <Link
           className="button"
           to="/p/$projectId/sources/$sourceId"
           params={{ ...of, sourceId: event.sourceId }}
-          search={{ tab: 'verify', event: event.id }}
+          search={isMail ? { tab: 'settings' } : { tab: 'verify', event: event.id }}
         >
-          Test its signature
+          {isMail ? 'Show who may send' : 'Test its signature'}
         </Link>
       )
+    }
     case 'create_connection':
       return (
         <Link

@@ -3,11 +3,24 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { read } from '../../api/client.ts'
-import { TextField } from '../../parts/forms/fields.tsx'
+import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { usePresets } from '../../parts/verifier/presets.ts'
 import { NO_CHOICE, VerifierFields, verifierOf } from '../../parts/verifier/verifier-fields.tsx'
 import { useProject } from '../../shell/project.tsx'
+import { ANY_MAIL, MailVerifierFields, mailVerifierOf } from './mail/mail-verifier.tsx'
+
+const KINDS = [
+  ['http', 'Webhooks of a provider'],
+  ['email', 'Mail'],
+] as const
+
+/** Mail programs send a mail again when they are not sure that it arrived. */
+const MAIL_DEFAULTS = {
+  kind: 'email',
+  eventTypeField: 'body.subject',
+  idempotencyKeys: ['header.message-id'],
+} as const
 
 export function NewSource() {
   const { api, projectId } = useProject()
@@ -15,9 +28,21 @@ export function NewSource() {
   const navigate = useNavigate()
   const client = useQueryClient()
   const [name, setName] = useState('')
+  const [kind, setKind] = useState<'http' | 'email'>('http')
   const [choice, setChoice] = useState(NO_CHOICE)
+  const [mail, setMail] = useState(ANY_MAIL)
   const action = useAction(
-    () => read(api.POST('/sources', { body: { name, ...verifierOf(choice, presets) } })),
+    () => {
+      const members =
+        kind === 'email'
+          ? {
+              ...MAIL_DEFAULTS,
+              idempotencyKeys: [...MAIL_DEFAULTS.idempotencyKeys],
+              verifier: mailVerifierOf(mail),
+            }
+          : verifierOf(choice, presets)
+      return read(api.POST('/sources', { body: { name, ...members } }))
+    },
     ({ id }) => {
       void client.invalidateQueries({ queryKey: [projectId] })
       void navigate({ to: '/p/$projectId/sources/$sourceId', params: { projectId, sourceId: id } })
@@ -46,7 +71,18 @@ export function NewSource() {
           onChange={setName}
           fault={action.fault('name')}
         />
-        <VerifierFields choice={choice} onChange={setChoice} fault={action.fault} />
+        <SelectField
+          label="Takes"
+          hint="A source of mail has an email address, and its events are the mails."
+          value={kind}
+          onChange={setKind}
+          options={KINDS}
+        />
+        {kind === 'email' ? (
+          <MailVerifierFields choice={mail} onChange={setMail} fault={action.fault} />
+        ) : (
+          <VerifierFields choice={choice} onChange={setChoice} fault={action.fault} />
+        )}
       </Form>
     </>
   )

@@ -19,6 +19,9 @@ const TABS = [
   ['settings', 'Settings'],
 ] as const
 
+/** Mail has neither a signature to paste nor a secret. */
+const MAIL_TABS = TABS.filter(([name]) => name !== 'verify' && name !== 'rotation')
+
 export function SourcePage() {
   const { sourceId } = useParams({ from: '/inside/p/$projectId/sources/$sourceId' })
   const { tab: named, event } = useSearch({ from: '/inside/p/$projectId/sources/$sourceId' })
@@ -28,19 +31,22 @@ export function SourcePage() {
     queryFn: () => read(api.GET('/sources/{id}', { params: { path: { id: sourceId } } })),
     refetchInterval: 5000,
   })
-  const tab = TABS.find(([name]) => name === named)?.[0] ?? 'setup'
   return (
     <Loaded query={source} noun="The source">
-      {(found) => (
-        <>
-          <Header source={found} />
-          <PlaceTabs label="Parts of the source" tabs={TABS} shown={tab} />
-          {tab === 'setup' && <SetUp source={found} />}
-          {tab === 'verify' && <VerifySignature source={found} eventId={event} />}
-          {tab === 'rotation' && <Rotation source={found} />}
-          {tab === 'settings' && <Settings key={found.updatedAt} source={found} />}
-        </>
-      )}
+      {(found) => {
+        const tabs = found.kind === 'email' ? MAIL_TABS : TABS
+        const tab = tabs.find(([name]) => name === named)?.[0] ?? 'setup'
+        return (
+          <>
+            <Header source={found} />
+            <PlaceTabs label="Parts of the source" tabs={tabs} shown={tab} />
+            {tab === 'setup' && <SetUp source={found} />}
+            {tab === 'verify' && <VerifySignature source={found} eventId={event} />}
+            {tab === 'rotation' && <Rotation source={found} />}
+            {tab === 'settings' && <Settings key={found.updatedAt} source={found} />}
+          </>
+        )
+      }}
     </Loaded>
   )
 }
@@ -78,7 +84,7 @@ function Header({ source }: { source: Schemas['Source'] }) {
       <ActionFault error={toggle.error} />
       {!isEnabled && (
         <p className="notice busy">
-          The source is off: its address answers 404, and nothing is stored.
+          The source is off: its address takes nothing, and nothing is stored.
         </p>
       )}
     </>

@@ -35,8 +35,8 @@ export function Sources() {
           data.length === 0 ? (
             <Empty title="No source yet">
               <p>
-                A source is an address for one provider. It verifies and stores what is posted to
-                it.
+                A source is an address for one provider, or for mail. It verifies and stores what
+                comes to it.
               </p>
               {create}
             </Empty>
@@ -75,7 +75,10 @@ export function Sources() {
                         )}
                       </td>
                       <td data-label="Address">
-                        <CopyButton text={source.ingestUrl} label="Copy address" />
+                        <CopyButton
+                          text={source.ingestAddress ?? source.ingestUrl}
+                          label="Copy address"
+                        />
                       </td>
                     </tr>
                   ))}
@@ -92,7 +95,13 @@ export function Sources() {
   )
 }
 
-export function verifierWord({ type, preset }: { type: string; preset?: string }): string {
+export function verifierWord(verifier: {
+  type: string
+  preset?: string
+  require?: string
+}): string {
+  const { type, preset, require } = verifier
   if (preset !== undefined) return providerName(preset)
+  if (type === 'email') return require === 'none' ? 'none' : (require ?? type).toUpperCase()
   return type === 'none' ? 'none' : type.replaceAll('_', ' ')
 }

@@ -12,10 +12,10 @@ const VIEWS = ['Tree', 'Raw', 'Hex'] as const
 
 /** The body: as it was understood, as text, and byte for byte. */
 export function Payload({ event }: { event: Schemas['Event'] }) {
-  const { payload, raw, rawBase64, isBinary } = event
+  const { payload, raw, rawBase64, isBinary, method } = event
   const hasTree = typeof payload === 'object' && payload !== null
   const [view, setView] = useState<(typeof VIEWS)[number]>(
-    isBinary ? 'Hex' : hasTree ? 'Tree' : 'Raw',
+    isBinary && method !== 'MAIL' ? 'Hex' : hasTree ? 'Tree' : 'Raw',
   )
   return (
     <>

@@ -4,6 +4,9 @@ import './tree.css'
 const OPEN_DEPTH = 2
 const SHOWN_MAX = 200
 
+/** Longer texts, such as an attachment, would hold the page up. */
+const TEXT_MAX = 10_000
+
 export function Tree({ value }: { value: unknown }) {
   return (
     <div className="tree" tabIndex={0} role="region" aria-label="Body as a tree">
@@ -26,7 +29,7 @@ function Branch({
     return (
       <div className="leaf">
         {label}
-        <span className={value === null ? 'nothing' : typeof value}>{JSON.stringify(value)}</span>
+        <span className={value === null ? 'nothing' : typeof value}>{shortText(value)}</span>
       </div>
     )
   }
@@ -54,4 +57,9 @@ function Branch({
       )}
     </details>
   )
+}
+
+function shortText(value: unknown): string {
+  if (typeof value !== 'string' || value.length <= TEXT_MAX) return JSON.stringify(value)
+  return `${JSON.stringify(value.slice(0, TEXT_MAX))} and ${value.length - TEXT_MAX} characters more`
 }

@@ -8,23 +8,31 @@ import { Command, CopyButton } from '../../../parts/words/copy.tsx'
 import { bytes, counted, whole } from '../../../parts/words/numbers.ts'
 import { Time } from '../../../parts/words/time.tsx'
 import { useProject } from '../../../shell/project.tsx'
+import { MailAddress, SendMail } from '../mail/mail-address.tsx'
 import { verifierWord } from '../sources.tsx'
 
 const DAY_MS = 86_400_000
 
 export function SetUp({ source }: { source: Schemas['Source'] }) {
-  const { projectId } = useProject()
-  const { connections, nameOf } = useNames()
-  const own = connections.filter(({ sourceId }) => sourceId === source.id)
+  const isMail = source.kind === 'email'
   const command = `curl ${source.ingestUrl} \\\n  -H 'content-type: application/json' \\\n  -d '{"type":"test","hello":"world"}'`
   return (
     <>
       <section className="form">
-        <h2>Give this address to the provider</h2>
-        <div className="copyable large">
-          <code>{source.ingestUrl}</code>
-          <CopyButton text={source.ingestUrl} label="Copy address" />
-        </div>
+        {isMail ? (
+          <>
+            <h2>Have mail sent to this address</h2>
+            <MailAddress address={source.ingestAddress} />
+          </>
+        ) : (
+          <>
+            <h2>Give this address to the provider</h2>
+            <div className="copyable large">
+              <code>{source.ingestUrl}</code>
+              <CopyButton text={source.ingestUrl} label="Copy address" />
+            </div>
+          </>
+        )}
         <dl className="facts">
           <dt>Last event</dt>
           <dd>
@@ -38,13 +46,17 @@ export function SetUp({ source }: { source: Schemas['Source'] }) {
                 , secret <code>{source.secretHint}</code>
               </>
             )}
-            {!source.bodyAuthenticated && (
+            {!source.bodyAuthenticated && !isMail && (
               <span className="muted"> (the body is not covered by a signature)</span>
             )}
           </dd>
-          <dt>Methods</dt>
-          <dd>{source.allowedMethods.join(', ')}</dd>
-          <dt>Largest body</dt>
+          {!isMail && (
+            <>
+              <dt>Methods</dt>
+              <dd>{source.allowedMethods.join(', ')}</dd>
+            </>
+          )}
+          <dt>{isMail ? 'Largest mail' : 'Largest body'}</dt>
           <dd>{bytes(source.maxPayloadSizeKb * 1024)}</dd>
           <dt>Rate limit</dt>
           <dd>
@@ -53,47 +65,57 @@ export function SetUp({ source }: { source: Schemas['Source'] }) {
           </dd>
         </dl>
       </section>
-      {source.verifier.type === 'none' && (
+      {isMail && <SendMail source={source} />}
+      {source.verifier.type === 'none' && !isMail && (
         <section className="section">
           <h2>Send something</h2>
           <Command text={command} />
         </section>
       )}
-      <section className="section">
-        <header>
-          <h2>Connections from here</h2>
-          <div className="buttons">
-            <Link
-              className="button"
-              to="/p/$projectId/connections/new"
-              params={{ projectId }}
-              search={{ source: source.id }}
-            >
-              New connection
-            </Link>
-          </div>
-        </header>
-        {own.length === 0 ? (
-          <p className="muted">None: events are stored, and stay unmatched.</p>
-        ) : (
-          <ul>
-            {own.map(({ id, name, destinationId, isEnabled }) => (
-              <li key={id}>
-                <Link
-                  to="/p/$projectId/connections/$connectionId"
-                  params={{ projectId, connectionId: id }}
-                >
-                  {name}
-                </Link>{' '}
-                <Icon name="arrow" /> {nameOf(destinationId)}
-                {!isEnabled && <span className="muted"> (off)</span>}
-              </li>
-            ))}
-          </ul>
-        )}
-      </section>
+      <Connections sourceId={source.id} />
       <Rejections source={source} />
     </>
+  )
+}
+
+function Connections({ sourceId }: { sourceId: string }) {
+  const { projectId } = useProject()
+  const { connections, nameOf } = useNames()
+  const own = connections.filter((connection) => connection.sourceId === sourceId)
+  return (
+    <section className="section">
+      <header>
+        <h2>Connections from here</h2>
+        <div className="buttons">
+          <Link
+            className="button"
+            to="/p/$projectId/connections/new"
+            params={{ projectId }}
+            search={{ source: sourceId }}
+          >
+            New connection
+          </Link>
+        </div>
+      </header>
+      {own.length === 0 ? (
+        <p className="muted">None: events are stored, and stay unmatched.</p>
+      ) : (
+        <ul>
+          {own.map(({ id, name, destinationId, isEnabled }) => (
+            <li key={id}>
+              <Link
+                to="/p/$projectId/connections/$connectionId"
+                params={{ projectId, connectionId: id }}
+              >
+                {name}
+              </Link>{' '}
+              <Icon name="arrow" /> {nameOf(destinationId)}
+              {!isEnabled && <span className="muted"> (off)</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   )
 }
 

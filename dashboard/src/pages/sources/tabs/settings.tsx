@@ -17,6 +17,7 @@ import {
   type Choice,
 } from '../../../parts/verifier/verifier-fields.tsx'
 import { useProject } from '../../../shell/project.tsx'
+import { mailChoiceOf, MailVerifierFields, mailVerifierOf } from '../mail/mail-verifier.tsx'
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'GET'] as const
 
@@ -26,7 +27,7 @@ export function Settings({ source }: { source: Source }) {
   return (
     <>
       <General source={source} />
-      <Verifier source={source} />
+      {source.kind === 'email' ? <MailVerifier source={source} /> : <Verifier source={source} />}
       <Danger source={source} />
     </>
   )
@@ -105,23 +106,38 @@ function General({ source }: { source: Source }) {
           onChange={setSize}
           fault={action.fault('maxPayloadSizeKb')}
         />
-        <fieldset>
-          <legend>Methods</legend>
-          <div className="buttons">
-            {METHODS.map((method) => (
-              <CheckField
-                key={method}
-                label={method}
-                value={methods.includes(method)}
-                onChange={(isOn) =>
-                  setMethods(
-                    isOn ? [...methods, method] : methods.filter((each) => each !== method),
-                  )
-                }
-              />
-            ))}
-          </div>
-        </fieldset>
+        {source.kind === 'http' && (
+          <fieldset>
+            <legend>Methods</legend>
+            <div className="buttons">
+              {METHODS.map((method) => (
+                <CheckField
+                  key={method}
+                  label={method}
+                  value={methods.includes(method)}
+                  onChange={(isOn) =>
+                    setMethods(
+                      isOn ? [...methods, method] : methods.filter((each) => each !== method),
+                    )
+                  }
+                />
+              ))}
+            </div>
+          </fieldset>
+        )}
+      </Form>
+    </section>
+  )
+}
+
+function MailVerifier({ source }: { source: Source }) {
+  const [choice, setChoice] = useState(() => mailChoiceOf(source.verifier))
+  const action = useSave(source, () => ({ verifier: mailVerifierOf(choice) }))
+  return (
+    <section className="section">
+      <h2>Senders</h2>
+      <Form action={action} submit="Save the senders">
+        <MailVerifierFields choice={choice} onChange={setChoice} fault={action.fault} />
       </Form>
     </section>
   )
@@ -166,7 +182,8 @@ function Danger({ source }: { source: Source }) {
           }}
         >
           <p>
-            The present address answers 404 at once. Providers that sign it must have the new one.
+            The present address takes nothing from then on. Providers that sign it must have the new
+            one.
           </p>
         </DangerAction>
         <DangerAction
