@@ -143,10 +143,13 @@ test.for([
 
 test('a process that ends sends what it has', async () => {
   {
-    await using opened = await open({ OTEL_BSP_SCHEDULE_DELAY: '600000' })
-    for (let n = 0; n < 1_200; n++) opened.tracing.record(span())
+    await using opened = await open({
+      OTEL_BSP_SCHEDULE_DELAY: '600000',
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '40',
+    })
+    for (let n = 0; n < 1_800; n++) opened.tracing.record(span())
   }
-  expect(collector.spans).toHaveLength(1_200)
+  expect(collector.spans).toHaveLength(1_800)
 })
 
 test('a collector that is away is named once, costs spans alone, and gets those that follow', async () => {

@@ -93,7 +93,7 @@ type ExporterOptions = NonNullable<ConstructorParameters<typeof ProtobufExporter
 const GZIP = 'gzip' as NonNullable<ExporterOptions['compression']>
 
 function exporterOf(
-  { protocol, url, timeoutMs, isCompressed }: ExportSettings,
+  { protocol, url, timeoutMs, isCompressed, batches }: ExportSettings,
   { agent, headers }: { agent: HttpAgent } & Required<Pick<ExporterOptions, 'headers'>>,
 ): SpanExporter {
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter
@@ -101,6 +101,8 @@ function exporterOf(
     url,
     headers,
     timeoutMillis: timeoutMs,
+    // A process that ends sends all batches at once.
+    concurrencyLimit: Math.ceil(batches.maxQueueSize / batches.maxExportBatchSize) + 1,
     ...(isCompressed && { compression: GZIP }),
     httpAgentOptions: () => agent,
   })
