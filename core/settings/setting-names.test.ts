@@ -9,6 +9,8 @@ test.for([
   ['DATABASE_URI', 'DATABASE_URL'],
   ['DATABASE_URI_FILE', undefined],
   ['Log_Level', 'LOG_LEVEL'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINTS', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+  ['OTEL_TRACE_SAMPLER', 'OTEL_TRACES_SAMPLER'],
   ['POSTERN_API_PORT', 'API_PORT'],
   ['POSTERN_ENCRYPTION_KEYS', 'POSTERN_ENCRYPTION_KEY'],
 ] as const)('%s is taken for %s', ([name, setting]) => {
@@ -24,7 +26,7 @@ test('a variable of ours that nothing reads is named', () => {
   ])
 })
 
-test('variables of shells, Node and Kubernetes are no misspelt settings', () => {
+test('variables of shells, Node, Kubernetes and other signals are no misspelt settings', () => {
   const names = [
     'PATH',
     'APP_PORT',
@@ -46,6 +48,9 @@ test('variables of shells, Node and Kubernetes are no misspelt settings', () => 
     'POSTERN_PORT',
     'POSTERN_PORT_8080_TCP_ADDR',
     'KUBERNETES_PORT',
+    'OTEL_BLRP_SCHEDULE_DELAY',
+    'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
+    'OTEL_LOGS_EXPORTER',
   ]
   expect(misspeltSettings(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([])
 })

@@ -4,6 +4,9 @@ import type { Environment } from './setting-files.ts'
 /** Set for a Service of that name by Kubernetes, in every pod beside it. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)\w*)?)$/
 
+/** OpenTelemetry's for metrics and logs, which other programs of the machine read. */
+const OF_OTHER_SIGNALS = /^OTEL_(?:BLRP|LOGS|METRICS?|EXPORTER_OTLP_(?:LOGS|METRICS))_/
+
 /** Shorter names are too near to what others call theirs: API_PORT and APP_PORT. */
 const LENGTH_MIN = 9
 
@@ -25,7 +28,10 @@ export function misspeltSettings(env: Environment): string[] {
 }
 
 function isKnown(name: string): boolean {
-  return SETTING_NAMES.includes(name) || SETTING_NAMES.includes(name.replace(/_FILE$/, ''))
+  const setting = name.replace(/_FILE$/, '')
+  return (
+    SETTING_NAMES.includes(name) || SETTING_NAMES.includes(setting) || OF_OTHER_SIGNALS.test(name)
+  )
 }
 
 function nearest(name: string): string | undefined {

@@ -308,6 +308,31 @@ test('an attempt through a connector goes on through gateway and agent', async (
   }
 })
 
+test('a test delivery has a trace of its own', async () => {
+  const endpoint = await relay.endpoint()
+  const { id } = await relay.make('destinations', { url: endpoint.url })
+  const { body } = await relay.api('POST', `/v1/destinations/${id}/test-delivery`)
+  const traceId = uuid('dlv', body.deliveryId).replaceAll('-', '')
+  const { attempt } = await spansOf(traceId, { attempt: 1 })
+  expect(attempt?.[0]).toMatchObject({ parentSpanId: '', links: [] })
+  expect(endpoint.arrivals[0]?.headers['traceparent']).toContain(traceId)
+})
+
+test('deliveries that NATS does not take show in the span of their publishing', async () => {
+  const { source } = await relay.route()
+  await relay.stopNats()
+  try {
+    const traceId = traceOf(await relay.accept(source))
+    const { publish } = await spansOf(traceId, { 'ingest request': 1, store: 1, publish: 1 })
+    expect(publish?.[0]?.status).toMatchObject({
+      code: ERROR,
+      message: expect.stringMatching(/^1 not acknowledged/),
+    })
+  } finally {
+    await relay.restartNats()
+  }
+})
+
 test('no span has a secret, a body, a path or a query', async () => {
   const { source } = await relay.route({
     source: { verifier: { type: 'basic_auth', username: 'me', secret: 'hunter2' } },
