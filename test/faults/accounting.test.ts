@@ -10,7 +10,7 @@ const SECONDS = 150
 const PER_SECOND = 400
 const GAP_MS = { min: 3_000, max: 8_000 }
 /** The faults, the start, and what waits for leases and retries afterwards. */
-const TIMEOUT_MS = 480_000
+const TIMEOUT_MS = 720_000
 
 test('planFaults() gives the same faults for a seed, and the run below has each kind to each part', () => {
   const options = { seed: SEED, durationMs: SECONDS * 1_000, gapMs: GAP_MS }

@@ -4,10 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import type { Perform } from '../../connector-agent/tunnel/streams.ts'
+import { PIECE_BYTES } from '../../core/tunnel/call.ts'
+import { STREAM_WINDOW_BYTES } from '../../core/tunnel/protocol.ts'
 import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 import { answers, startAgent, type TestAgent } from './agent.ts'
 import { openGateway, type GatewayProcess } from './gateway.ts'
 
+const NOTHING = Buffer.alloc(0)
 const PHASES = { dnsMs: 1.5, connectMs: 2.5, tlsMs: null, firstByteMs: 9, totalMs: 12 }
 
 let relay: Relay
@@ -292,14 +295,27 @@ test('a full connector waits without an attempt, and stops nobody from getting t
   expect(most).toBe(64)
 })
 
-test('a body of 5 MiB arrives whole', async () => {
+test('a body of 5 MiB arrives whole, within the windows of gateway and agent', async () => {
   const { source, connector } = await privateRoute()
   await relay.change('sources', source.id, { maxPayloadSizeKb: 5120 })
-  const { perform, bodies } = recording()
-  using _agent = await connect(connector, perform)
+  const parts: Buffer[] = []
+  let most = 0
+  using _agent = await connect(connector, async (_head, body) => {
+    for await (const part of body) {
+      parts.push(Buffer.from(part))
+      most = Math.max(most, await gateway.metric('postern_gateway_body_bytes'))
+    }
+    return { kind: 'response', head: { status: 200, headers: [], phases: PHASES }, body: NOTHING }
+  })
+  const answered = await gateway.metric('postern_gateway_streams_total')
   const body = 'x'.repeat(5120 * 1024)
   await relay.reaches(await relay.accept(source, { body }), { status: 'succeeded' })
-  expect(bodies[0] === body).toBe(true)
+  expect(Buffer.concat(parts).toString() === body).toBe(true)
+  expect(most).toBeGreaterThan(0)
+  expect(most).toBeLessThanOrEqual(PIECE_BYTES + STREAM_WINDOW_BYTES)
+  expect(await gateway.metric('postern_gateway_body_bytes')).toBe(0)
+  expect(await gateway.metric('postern_gateway_streams_in_flight')).toBe(0)
+  expect(await gateway.metric('postern_gateway_streams_total')).toBe(answered + 1)
 })
 
 test('a test delivery goes through the connector too, and says when it is offline', async () => {
