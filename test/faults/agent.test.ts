@@ -25,6 +25,7 @@ const WithAttempts = z.object({
     z.object({ errorCode: z.string().nullable(), replicaId: z.string().nullable() }),
   ),
 })
+const Seen = z.object({ onlineReplicas: z.number() })
 const Deliveries = z.object({
   data: z.array(z.object({ id: z.string(), status: z.string(), attemptCount: z.number() })),
 })
@@ -71,6 +72,10 @@ test('kill -9 of the agent in mid-request: nothing accepted is lost, and the att
   expect(isThere, `${service.arrivals.length} of ${total}`).toBe(true)
   agent.child.kill('SIGKILL')
   await agent.ended
+  const isOffline = async (): Promise<boolean> =>
+    Seen.parse(await relay.api('GET', `/v1/connectors/${connector.id}`)).onlineReplicas === 0
+  // Until the gateway has noticed it, a request may be given to the dead agent, and spends an attempt.
+  expect(await waitFor(isOffline, 60_000)).toBe(true)
   for (let n = total; n < 2 * total; n++) await post(source.ingestUrl, { n })
   service.respond = says(200)
   await using again = startAgent(args, { stateDir: agent.stateDir, key: connector.enrollmentKey })
