@@ -23,7 +23,7 @@ export function sessionToken(
   return token === undefined || token.length > TOKEN_LENGTH_MAX ? undefined : token
 }
 
-/** Scripts cannot read it, and requests of other sites come without it, save for following a link to us. */
+/** Scripts cannot read it, and requests of other sites come without it unless somebody follows a link to us. */
 export function sessionCookie(token: string, isTls: boolean): string {
   return setCookie('', token, { isTls, seconds: SESSION_DAYS_MAX * 86_400 })
 }

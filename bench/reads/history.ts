@@ -66,8 +66,6 @@ export async function makeHistory(
   await client.query(
     'vacuum analyze delivery_waiting, delivery_failed, event_rollup, delivery_rollup',
   )
-  // A past was written long ago: nobody who reads it waits for its pages to reach the disk.
-  await client.query('checkpoint')
 }
 
 async function writeRoutes(client: pg.Client, measured: Measured, nowMs: number): Promise<void> {

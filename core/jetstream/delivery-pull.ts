@@ -69,7 +69,7 @@ export class DeliveryPull {
   #expiresMs = EXPIRES_MS
   /** No message has come since the last request. */
   #isIdle = false
-  /** The next message is larger than `PULL_BYTES_MAX`: none of ours is, but it must not stand in the way. */
+  /** The next message is larger than `PULL_BYTES_MAX`: Postern publishes none such, but it must not block the others. */
   #isNextLarge = false
   #isMissing = true
   /** On the monotonic clock: since when the consumer has been there, and been the same. */

@@ -10,7 +10,7 @@ const Withdrawal = z.object({
   deliveries: z.array(
     z.object({ id: z.string(), destinationId: z.string(), leaseUntilMs: z.number() }),
   ),
-  /** Connections and destinations that are gone: what is meant for them is cancelled by whoever has it. */
+  /** Deleted connections and destinations: the process that has a delivery for them cancels it. */
   deleted: z.array(z.string()),
 })
 
@@ -30,7 +30,7 @@ const WORKER_LIVE_MS = 10_000
 
 /**
  * Makes every worker let go of deliveries. When `isComplete`, no attempt of them begins any more under the lease that
- * was named, save those that are `underWay`. Otherwise a worker that seems to live has not answered in time.
+ * was named, except those that are `underWay`. Otherwise a worker that seems to live has not answered in time.
  */
 export async function withdraw(
   { nats, db }: AskDeps,

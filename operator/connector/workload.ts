@@ -97,7 +97,7 @@ function mayPutBack({ putBacks }: Memory, { kind, object }: Child): boolean {
   const text = JSON.stringify(object)
   const now = performance.now()
   const last = putBacks.get(kind.kind)
-  // Another wish of ours is no contest.
+  // The operator itself wants another child now: nobody contests it.
   if (last === undefined || last.text !== text || now - last.at > CALM_MS) {
     putBacks.set(kind.kind, { text, count: 1, at: now })
     return true

@@ -56,7 +56,7 @@ const SETTINGS = {
   log_min_error_statement: 'panic',
 }
 
-/** The loss of a machine is no test of ours; the kill of a process is, so commits are still written before they answer. */
+/** Tests kill processes and never a machine, so commits are still written before they answer. */
 const FOR_TESTS = { fsync: 'off', full_page_writes: 'off' }
 
 export interface PostgresOptions extends ClusterOptions {

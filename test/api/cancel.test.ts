@@ -150,7 +150,7 @@ test('a delivery to a busy destination, and a sibling that waits with it, are ca
   expect(arrived(endpoint)).toEqual([busy])
 })
 
-test('fresh ones behind a full lane are cancelled and never sent, what is in flight is 409', async () => {
+test('first deliveries behind a full lane are cancelled and never sent; one in flight is 409', async () => {
   const relay = running
   const { respond, open } = gate()
   const { source, endpoint } = await relay.route({ destination: { maxConcurrency: 1 }, respond })
@@ -303,7 +303,7 @@ test('a cancelled delivery can be retried, at once', async () => {
   expect(endpoint.arrivals).toHaveLength(2)
 })
 
-test('only what waits can be cancelled, each cancellation is audited once', async () => {
+test('only waiting deliveries can be cancelled, and each cancellation is audited once', async () => {
   await using world = await startWorld()
   const shop = await seedRoute(world, 'shop')
   const eventId = await seedEvent(world, shop)
@@ -344,7 +344,7 @@ test('only what waits can be cancelled, each cancellation is audited once', asyn
   expect(rows).toEqual([{ status: 'in_flight' }])
 })
 
-test('a worker that does not answer makes it 503: it may have what is held', async () => {
+test('a worker that does not answer makes a cancellation 503: it may have the delivery', async () => {
   await using relay = await startRelay({ worker: false })
   const { source, endpoint } = await relay.route()
   const eventId = await relay.accept(source)

@@ -100,7 +100,7 @@ test('a second invitation of an address replaces the first and takes no further 
   expect(ended).toMatchObject([{ email: 'user-3@example.com' }])
 })
 
-test('who invited whom is in the audit, without the token', async () => {
+test('the audit says who invited whom, without the token', async () => {
   const { organisationId, ask } = await openOrganisation()
   const { invitation, token } = await ask('ada')
   const { rows } = await world.pool.query(

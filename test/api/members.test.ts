@@ -195,7 +195,7 @@ test('two owners who leave at once leave one behind', async () => {
   expect(statuses.filter((status) => status === 409)).toHaveLength(1)
 })
 
-test('nothing of an organisation is found by those who are no members', async () => {
+test('people who are no members find nothing of an organisation', async () => {
   const mine = await openTeam()
   const theirs = await openTeam()
   const owner = await mine.join('owner')

@@ -82,7 +82,7 @@ test('deliveries that wait for a deleted connection are cancelled step by step, 
   expect(body.data).toHaveLength(5)
 })
 
-test('the housekeeper goes on with what a deletion left, and finds a minute later what a worker has put to wait since', async () => {
+test('the housekeeper cancels the deliveries that a deletion left, and a minute later those that a worker has parked since', async () => {
   const gone = await seedRoute(world, 'left')
   await park(gone, gone, 2_500)
   const id = uuid('dst', gone.destinationId)
@@ -106,7 +106,7 @@ test('the housekeeper goes on with what a deletion left, and finds a minute late
   expect(await standing(gone)).toEqual({ cancelled: 2_503, waiting: 0 })
 })
 
-test('a route of which much waits is deleted by one request, and what waited is cancelled', async () => {
+test('one request deletes a source for which thousands of deliveries wait, and these are cancelled', async () => {
   const { sourceId, ...route } = await seedRoute(world, 'deleted')
   await park({ sourceId, ...route }, { sourceId, ...route }, 6_000)
   const deleted = await world.api('DELETE', `/v1/sources/${sourceId}?cascade=true`)

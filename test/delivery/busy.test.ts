@@ -108,7 +108,7 @@ test('busy spends none of maxAttempts: real failures still get all of theirs', a
   expect(outcomes).toEqual(['busy', 'failed', 'busy', 'failed', 'failed'])
 })
 
-test('while some are busy their siblings wait; one probe goes first, then all', async () => {
+test('siblings of busy deliveries wait; one probe goes first, then all', async () => {
   const held: (() => void)[] = []
   const { source, endpoint } = await relay.route({
     respond: (response, arrival) => {

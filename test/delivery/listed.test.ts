@@ -28,7 +28,7 @@ async function listed(table: 'delivery_waiting' | 'delivery_failed'): Promise<st
   return rows.map(({ status }) => status)
 }
 
-test('whoever puts a delivery to wait, or ends it, writes all that it is listed by', async () => {
+test('every statement that makes a delivery wait, or ends it, writes all columns that lists use', async () => {
   const failing = await relay.route({ respond: says(503) })
   await relay.reaches(await relay.accept(failing.source), { status: 'pending', attemptCount: 1 })
   expect(await listed('delivery_waiting')).toEqual(['pending'])

@@ -102,7 +102,7 @@ test('a partition asks for no more bytes at once than its part, and for the rest
   })
 })
 
-test('a message larger than that part, which is none of ours, does not stand in the way', async () => {
+test('a message larger than that part does not block the others', async () => {
   await using stack = new AsyncDisposableStack()
   const { pull, taken, publish } = await openPull(stack)
   await publish(PULL_BYTES_MAX + 100_000, 2)
@@ -187,7 +187,7 @@ async function openStreamConsumer(
   return { streamConsumer, inFlight, inHand }
 }
 
-test('while consumers cannot be made they are tried now and then, and taken from when they can', async () => {
+test('consumers that cannot be made are tried now and then, and taken from when they can', async () => {
   await using stack = new AsyncDisposableStack()
   const { nats, manager, publish } = await openStream(stack)
   await manager.streams.delete(DELIVERY_STREAM)

@@ -414,7 +414,7 @@ test.for([
   },
 )
 
-test('it is sent once more only: a server that always closes fails the attempt', async () => {
+test('a request is sent once more only: a server that always closes fails the attempt', async () => {
   const server = await serve((socket, requests) => {
     if (requests === 1) socket.write(OK)
     else socket.end()

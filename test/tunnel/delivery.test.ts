@@ -120,7 +120,7 @@ test('a delivery goes through the connector as it would go to a public destinati
   expect(sent.get('x-own')).toBe('yes')
 })
 
-test('while its connector is offline a delivery waits, spends no attempt, and goes out within a second of a replica', async () => {
+test('a delivery whose connector is offline waits, spends no attempt, and goes out within a second of a replica', async () => {
   const { source, connector } = await privateRoute()
   const eventIds = await relay.acceptMany(source, 40)
   for (const eventId of eventIds.slice(0, 3)) {

@@ -238,7 +238,7 @@ test('owners that take all they can leave room for the next', () => {
   expect(budget.fits('next', 1_024)).toBe(true)
 })
 
-test('whoever waits for room gets it in turn, and one that gave up gets none', async () => {
+test('requests that wait for room get it in turn, and one that was given up gets none', async () => {
   const budget = new BodyBudget(MIB, 100)
   const got: string[] = []
   const take = (name: string, bytes: number) => budget.take('org', bytes, () => got.push(name))

@@ -66,7 +66,7 @@ function openLane(deliver: LaneDeps['deliver'], given: Partial<LaneDeps> = {}, p
   return { lane, parked, seen }
 }
 
-test('a lane that keeps up holds its partition back when it is full, parks nothing, and says when it has room', async () => {
+test('a lane that keeps up pauses the pull of its partition when it is full, parks nothing, and says when it has room', async () => {
   const { lane, parked, seen } = openLane(async () => {
     await nextTurn()
     return { hasSucceeded: true, busy: null }

@@ -46,7 +46,7 @@ export class Reflector<T extends KubeObject> {
   readonly #isSynced = Promise.withResolvers<void>()
   #version: string | undefined
   #hasSynced = false
-  /** Objects of another namespace in the same store are none of ours. */
+  /** Ignores objects of another namespace that are in the same store. */
   readonly #own = new Set<string>()
 
   constructor(options: ReflectorOptions<T>) {

@@ -255,7 +255,7 @@ function given(
   return { [name]: { column, value: typed, ...(predicate && { predicate }) } }
 }
 
-/** All deliveries of a connection are of one destination and source, save those from before it was changed. */
+/** All deliveries of a connection have its destination and source, except those from before it was changed. */
 function parentsIn(equals: Equals): string[][] {
   return 'connection' in equals
     ? [['connection']]
