@@ -106,7 +106,7 @@ test('the housekeeper cancels the deliveries that a deletion left, and a minute 
   expect(await standing(gone)).toEqual({ cancelled: 2_503, waiting: 0 })
 })
 
-test('one request deletes a source for which thousands of deliveries wait, and these are cancelled', async () => {
+test('a request deletes a source for which thousands of deliveries wait, and these are cancelled', async () => {
   const { sourceId, ...route } = await seedRoute(world, 'deleted')
   await park({ sourceId, ...route }, { sourceId, ...route }, 6_000)
   const deleted = await world.api('DELETE', `/v1/sources/${sourceId}?cascade=true`)
