@@ -1,10 +1,13 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { z } from 'zod'
 
 import { deliver } from '../email/mailbox.ts'
 import { hasChromium, openBrowser } from './browser.ts'
 import { visitAsOwner } from './people.ts'
 import { openPlace } from './place.ts'
+
+const Listed = z.object({ data: z.array(z.object({ id: z.string() })) })
 
 const told = inject('dashboard')
 let browser: Browser
@@ -64,6 +67,31 @@ test.skipIf(!hasChromium)(
     ])
     expect(download.suggestedFilename()).toBe('order.pdf')
     expect(await page.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0)
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'a mail of a stranger is rejected, and its page leads to who may send',
+  async () => {
+    const place = await openPlace(told)
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/sources/new'))
+    await page.getByLabel('Name').fill('only ours')
+    await page.getByLabel('Takes').selectOption('email')
+    await page.getByLabel('Domains of senders').fill('example.com')
+    await page.getByRole('button', { name: 'Create the source' }).click()
+    const address = page.locator('.copyable.large code')
+    await expect.poll(async () => await address.innerText()).toContain('@')
+    const said = await deliver(told.smtpPort ?? 0, await address.innerText(), MAIL)
+    expect(said.code).toBe(550)
+    const [rejected] = Listed.parse(await place.call('GET', '/events?status=rejected')).data
+    await page.goto(place.at(`/events/${rejected?.id}`))
+    await page.getByRole('link', { name: 'Show who may send' }).click()
+    await expect
+      .poll(async () => await page.getByLabel('Domains of senders').inputValue())
+      .toBe('example.com')
     expect(faults).toEqual([])
   },
 )
