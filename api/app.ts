@@ -18,6 +18,7 @@ import { mountAccounts } from './accounts/mount-accounts.ts'
 import { servePage } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
+import { serveSite } from './site/site.ts'
 import { openHealth } from './front/health.ts'
 import { LINKS, LINKS_HEADERS } from './front/root-links.ts'
 import { checkRoutes } from './http/check-routes.ts'
@@ -97,7 +98,13 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   const text = JSON.stringify(document)
   app.setReplySerializer((body) => (body === document ? text : JSON.stringify(body)))
   app.get('/openapi.json', fixed(text, { 'content-type': 'application/json; charset=utf-8' }))
-  app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
+  const { site } = deps
+  if (site === undefined) app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
+  else {
+    for (const path of ['/docs', '/docs/*']) {
+      app.get(path, async (request, reply) => await serveSite(site, request, reply))
+    }
+  }
   app.get('/', fixed(LINKS, LINKS_HEADERS))
   const isHealthy = openHealth(deps)
   app.get('/healthz', async (_request, reply) => {

@@ -15,6 +15,7 @@ import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
 import type { BuiltFiles } from './dashboard/built-files.ts'
+import type { Site } from './site/site.ts'
 import type { Post } from './mail/post.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { Provider } from './sign-on/provider.ts'
@@ -55,6 +56,8 @@ export interface Deps {
   callers: CallerLimits
   /** Undefined: it is not built, and only programs are served. */
   dashboard: BuiltFiles | undefined
+  /** The documentation site; without it `/docs` is the reference alone. */
+  site?: Site | undefined
   accounts: AccountSettings
   /** Sends the letters of accounts; undefined: the installation sends no mail. */
   post: Post | undefined

@@ -25,6 +25,7 @@ import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
 import { CallerLimits } from './auth/caller-limits.ts'
 import { readBuiltFiles } from './dashboard/built-files.ts'
+import { findSite } from './site/site.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { openPost } from './mail/post.ts'
@@ -97,6 +98,7 @@ await using app = buildApp({
     defaultRole: config.OIDC_DEFAULT_ROLE,
   },
   dashboard,
+  site: findSite(),
   post,
   provider: openProvider(config),
 })

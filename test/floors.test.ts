@@ -98,7 +98,7 @@ const FLOORS: readonly (readonly string[])[][] = [
   ],
   [
     ['api/auth', 'api/http/fixed.ts', 'api/migrate'],
-    ['api/dashboard', 'api/mail', 'api/shared-reads.ts', 'api/sign-on'],
+    ['api/dashboard', 'api/mail', 'api/shared-reads.ts', 'api/sign-on', 'api/site'],
     ['api/deps.ts'],
     ['api/front', 'api/http'],
     ['api/billing', 'api/openapi', 'api/sessions', 'api/statistics', 'api/writes'],

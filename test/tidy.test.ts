@@ -21,6 +21,7 @@ const ALL = [
   'standalone',
   'connector-agent',
   'operator',
+  'docs',
   'test',
 ]
 
@@ -28,6 +29,7 @@ const ALL = [
  * also the files that lie beside the programs there. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
+  docs: ['core', 'api'],
   standalone: ALL,
   test: ALL,
   bench: ALL,

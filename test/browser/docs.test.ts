@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+
+import axe from 'axe-core'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import { SECTIONS } from '../../docs/site/pages.ts'
+import { hasChromium, openBrowser, openVisit } from './browser.ts'
+
+const told = inject('dashboard')
+/** `.ci/run` builds it; elsewhere a site that is not built is a skipped test. */
+const isBuilt = existsSync('docs/site/dist/index.html') || process.env['CI'] !== undefined
+const withSite = test.skipIf(!hasChromium || !isBuilt)
+
+let browser: Browser
+beforeAll(async () => {
+  if (hasChromium) browser = await openBrowser()
+})
+afterAll(async () => await browser?.close())
+
+const ADDRESSES = [
+  '',
+  ...SECTIONS.flatMap(({ pages }) => pages.map((page) => `/${page}`)),
+  '/reference',
+  '/reference/operations/listevents',
+]
+const RULES = "['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa']"
+const RUN = `axe.run(document, { runOnly: ${RULES} }).then(({ violations }) =>
+  violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).slice(0, 3).join(' | ')))`
+
+withSite.for([
+  { width: 1280, colorScheme: 'light' },
+  { width: 360, colorScheme: 'dark' },
+] as const)(
+  'every page of the documentation is accessible, fits and keeps the policy at $width px, $colorScheme',
+  { timeout: 240_000 },
+  async ({ width, colorScheme }) => {
+    const options = { viewport: { width, height: 800 }, colorScheme }
+    await using visit = await openVisit(browser, told.apiUrl, options)
+    const { page, faults } = visit
+    const bad: string[] = []
+    for (const address of ADDRESSES) {
+      const answer = await page.goto(`${told.apiUrl}/docs${address}`)
+      if (answer?.status() !== 200) bad.push(`${address} ${answer?.status()}`)
+      await page.evaluate(axe.source)
+      bad.push(...(await page.evaluate<string[]>(RUN)).map((text) => `${address} ${text}`))
+      const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (over > 0) bad.push(`${address} is ${over} px too wide`)
+    }
+    expect(bad).toEqual([])
+    expect(faults).toEqual([])
+  },
+)
+
+withSite('the documentation is searched without a foreign request', async () => {
+  await using visit = await openVisit(browser, told.apiUrl)
+  const { page, faults } = visit
+  await page.goto(`${told.apiUrl}/docs/start`)
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByRole('searchbox').or(page.getByRole('textbox')).first().fill('webhook-id')
+  await page
+    .getByRole('dialog')
+    .getByRole('link', { name: /Verify what Postern delivers/ })
+    .first()
+    .click()
+  await page.waitForURL('**/docs/receivers*')
+  expect(faults).toEqual([])
+})
+
+withSite('a page is there as Markdown, and an address that is none is 404', async () => {
+  const index = await (await fetch(`${told.apiUrl}/docs/llms.txt`)).text()
+  expect(index).toContain('(/docs/filters.md)')
+  const page = await fetch(`${told.apiUrl}/docs/filters.md`)
+  expect(page.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+  expect(await page.text()).toMatch(/^# Filters\n/)
+  expect((await fetch(`${told.apiUrl}/docs/nothing`)).status).toBe(404)
+  expect((await fetch(`${told.apiUrl}/docs/..%2f..%2fpackage.json`)).status).toBe(404)
+})
