@@ -13,6 +13,7 @@ import { hangs, says, startEndpoint } from '../kit/endpoint.ts'
 import { SURROUNDINGS } from '../kit/program.ts'
 import { startAgent } from '../tunnel/agent-world.ts'
 import { startRelay, type Relay } from './relay.ts'
+import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const Made = z.looseObject({
@@ -75,7 +76,7 @@ test('kill -9 of the agent in mid-request: nothing accepted is lost, and the att
   const isOffline = async (): Promise<boolean> =>
     Seen.parse(await relay.api('GET', `/v1/connectors/${connector.id}`)).onlineReplicas === 0
   // Until the gateway has noticed it, a request may be given to the dead agent, and spends an attempt.
-  expect(await waitFor(isOffline, 60_000)).toBe(true)
+  await until('the connector is offline', isOffline, 60_000)
   for (let n = total; n < 2 * total; n++) await post(source.ingestUrl, { n })
   service.respond = says(200)
   await using again = startAgent(args, { stateDir: agent.stateDir, key: connector.enrollmentKey })
