@@ -15,6 +15,7 @@ import { closeAfterAnswer, isClosing, isUnfinished } from '../core/http/gentle-c
 import { originForm } from '../core/http/target.ts'
 import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
 import { mountAccounts } from './accounts/mount-accounts.ts'
+import { mountAgents } from './agents/mount-agents.ts'
 import { servePage } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
@@ -120,6 +121,7 @@ function mountAll(app: FastifyInstance, deps: Deps, routes: readonly Route[]): v
   for (const each of routes) mount(app, deps, each)
   for (const each of APP_ROUTES) mountForPeople(app, deps, each)
   mountAccounts(app, deps)
+  mountAgents(app, deps)
 }
 
 /** Answers a client that has too many connections. */

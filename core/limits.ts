@@ -396,3 +396,20 @@ export const ALERT_TELLINGS_SHOWN = 10
 export const PROVIDER_FLOW_MINUTES = 10
 export const PROVIDER_TIMEOUT_MS = 10_000
 export const PROVIDER_KEPT_MS = 3_600_000
+
+/** Calls of an agent's token in a window of `API_WINDOW_SECONDS`. (dashboard: Agents' interface) */
+export const AGENT_CALLS_PER_MINUTE = 120
+
+/** Agents of one member that work at once. Ours. */
+export const AGENTS_PER_MEMBER = 50
+
+/** Parts of an answer to an agent: bytes of a body, characters of another text, attempts of a delivery, headers. Ours. */
+export const AGENT_BODY_BYTES_MAX = 8 * 1024
+export const AGENT_TEXT_LENGTH_MAX = 500
+export const AGENT_ATTEMPTS_MAX = 10
+export const AGENT_HEADERS_MAX = 50
+
+/** How long an agent can wait for an event, and waits of a process and of one organisation in it. Ours. */
+export const EVENT_WAIT_SECONDS_MAX = 25
+export const EVENT_WAITS_PER_PROCESS = 64
+export const EVENT_WAITS_PER_ORGANISATION = 8

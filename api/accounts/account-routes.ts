@@ -1,3 +1,4 @@
+import { AGENT_TOKEN_ROUTES } from '../agents/agent-token-routes.ts'
 import type { AccountRoute } from './account-route.ts'
 import { KEY_ROUTES } from './keys/key-routes.ts'
 import { MEMBER_ROUTES } from './organisations/member-routes.ts'
@@ -14,4 +15,5 @@ export const ACCOUNT_ROUTES: readonly AccountRoute[] = [
   ...ORGANISATION_ROUTES,
   ...MEMBER_ROUTES,
   ...KEY_ROUTES,
+  ...AGENT_TOKEN_ROUTES,
 ]

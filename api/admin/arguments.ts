@@ -23,6 +23,7 @@ const OPTIONS = {
   organisation: { type: 'string' },
   project: { type: 'string' },
   role: { type: 'string' },
+  member: { type: 'string' },
   permission: { type: 'string', multiple: true },
   unscoped: { type: 'boolean' },
   expires: { type: 'string' },

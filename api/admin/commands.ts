@@ -1,5 +1,6 @@
 import { readWords, UsageError } from './arguments.ts'
 import type { Command, Run } from './command.ts'
+import { AGENT_COMMANDS } from './commands/agents.ts'
 import { KEY_COMMANDS } from './commands/keys.ts'
 import { LEDGER_COMMANDS } from './commands/ledger.ts'
 import { NOTICE_COMMANDS } from './commands/notices.ts'
@@ -17,6 +18,7 @@ const NOUNS: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   projects: PROJECT_COMMANDS,
   keys: KEY_COMMANDS,
   users: USER_COMMANDS,
+  agents: AGENT_COMMANDS,
   sources: SOURCE_COMMANDS,
   ledger: LEDGER_COMMANDS,
   notices: NOTICE_COMMANDS,

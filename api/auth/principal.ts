@@ -6,10 +6,10 @@ import { covers, type Need, type Permissions } from '../../core/keys/permissions
 /** Who acts. Routes are written against this, not against keys. */
 export interface Principal {
   organisationId: string
-  /** As it stands in the audit: `key:key_…` or `user:usr_…`. */
+  /** As it stands in the audit: `key:key_…`, `user:usr_…` or `agent:agt_…`. */
   actor: string
-  /** The person that acts; absent for a key. */
-  person?: { role: Role; sessionId: string }
+  /** The person that acts, at the dashboard or by an agent, which has no session; absent for a key. */
+  person?: { role: Role; sessionId: string | null }
   /** Null: unscoped, a member of the organisation. */
   permissions: Permissions | null
   /** Bound to one project, and so unable to make others. */

@@ -39,7 +39,7 @@ const TestFilter = z
     examples: [{ filter: { body: { amount: { $gte: 100 } } }, sample: { body: { amount: 120 } } }],
   })
 
-const FilterMatch = z
+export const FilterMatch = z
   .object({
     matched: z.boolean().describe('The event passes.'),
     failedPart: z

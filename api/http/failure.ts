@@ -3,7 +3,7 @@ import type { z } from 'zod'
 
 import { PasswordsBusy } from '../../core/accounts/password.ts'
 import { isDatabaseAway } from '../../core/db/connection/failures.ts'
-import { Refusal, refuse, STATUS, type FieldFault } from '../../core/errors.ts'
+import { Refusal, refuse, STATUS, type Code, type FieldFault } from '../../core/errors.ts'
 import { encodeId, type Prefix } from '../../core/ids.ts'
 import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../../core/limits.ts'
 import { KeysBusy } from '../../core/verify/keys.ts'
@@ -55,34 +55,47 @@ export async function sendFailure(
       rateHeaders({ limit: requestsPerMinute, left: requestsPerMinute, resetSeconds }),
     )
   }
+  const { status, body, code, retryAfterSeconds, isOurs } = failureOf(error, request.id)
+  if (code !== undefined) codes.set(request, code)
+  if (retryAfterSeconds !== undefined) void reply.header('retry-after', retryAfterSeconds)
+  const [path] = request.url.split('?', 1)
+  if (isOurs) log.error({ err: error, requestId: request.id, path }, 'Cannot answer a request')
+  return await reply.code(status).send(body)
+}
+
+/** A thrown thing as its client is told of it. */
+interface Failure {
+  status: number
+  body: unknown
+  code?: Code
+  retryAfterSeconds?: number | undefined
+  /** The fault of this installation, to be logged. */
+  isOurs: boolean
+}
+
+export function failureOf(error: unknown, requestId: string): Failure {
   if (error instanceof TooManyRequests) {
-    void reply.header('retry-after', error.retryAfterSeconds)
-    return await reply.code(429).send({ status: 429, message: error.message })
+    const { message, retryAfterSeconds } = error
+    return { status: 429, body: { status: 429, message }, retryAfterSeconds, isOurs: false }
   }
   const refusal = asRefusal(error)
-  if (refusal !== undefined) codes.set(request, refusal.code)
-  const waitSeconds = waitOf(error)
-  if (waitSeconds !== undefined) void reply.header('retry-after', waitSeconds)
   if (refusal !== undefined) {
-    const { status, body } = answerTo(refusal)
-    return await reply.code(status).send(body)
+    const retryAfterSeconds = waitOf(refusal)
+    return { ...answerTo(refusal), code: refusal.code, retryAfterSeconds, isOurs: false }
   }
   const busy =
     error instanceof Error && BUSY.some((one) => error instanceof one) ? error : undefined
   const isAway = busy !== undefined || isDatabaseAway(error)
-  const [path] = request.url.split('?', 1)
-  log.error({ err: error, requestId: request.id, path }, 'Cannot answer a request')
-  if (isAway) void reply.header('retry-after', RETRY_AFTER_SECONDS)
   const status = isAway ? 503 : 500
   const away = busy?.message ?? 'Database is not available'
   const message = isAway ? away : 'Internal error'
-  return await reply.code(status).send({ status, message, data: { requestId: request.id } })
+  const body = { status, message, data: { requestId } }
+  return { status, body, retryAfterSeconds: isAway ? RETRY_AFTER_SECONDS : undefined, isOurs: true }
 }
 
 /** When a client that was refused for its haste may come again. */
-function waitOf(error: unknown): number | undefined {
-  if (!(error instanceof Refusal) || error.data === undefined) return undefined
-  return 'retryAfterSeconds' in error.data ? error.data.retryAfterSeconds : undefined
+function waitOf({ data }: Refusal): number | undefined {
+  return data !== undefined && 'retryAfterSeconds' in data ? data.retryAfterSeconds : undefined
 }
 
 function needsKey({ url, routeOptions }: FastifyRequest): boolean {
@@ -96,7 +109,7 @@ export function answerOf(error: unknown): Answer | undefined {
   return refusal && answerTo(refusal)
 }
 
-function answerTo(refusal: Refusal): Answer {
+function answerTo(refusal: Refusal): { status: number; body: unknown } {
   const { code, data } = refusal
   const message = shortened(refusal.message, MESSAGE_LENGTH_MAX)
   const status = STATUS[code]

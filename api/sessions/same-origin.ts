@@ -7,6 +7,12 @@ export function publicOrigin(apiUrl: string | undefined, request: FastifyRequest
   return apiUrl ?? `${request.protocol}://${request.host}`
 }
 
+/** Whether a request that names its `Origin` comes from a page of the dashboard. */
+export function isOwnOrigin(apiUrl: string | undefined, request: FastifyRequest): boolean {
+  const { origin } = request.headers
+  return origin === `${request.protocol}://${request.host}` || origin === apiUrl
+}
+
 /**
  * Refuses a write whose `Origin` is not the dashboard: a browser names there the page that a request comes from, and a
  * page of another site can have it sent with the cookie of a person who looks at it.
@@ -14,12 +20,11 @@ export function publicOrigin(apiUrl: string | undefined, request: FastifyRequest
 export function refuseForeign(apiUrl: string | undefined, request: FastifyRequest): void {
   if (request.method === 'GET' || request.method === 'HEAD') return
   const { origin } = request.headers
-  const own = `${request.protocol}://${request.host}`
-  if (origin === own || (origin !== undefined && origin === apiUrl)) return
+  if (origin !== undefined && isOwnOrigin(apiUrl, request)) return
   refuse(
     'FORBIDDEN',
     origin === undefined
       ? 'Cannot take a write without Origin: browsers send it'
-      : `Cannot take a write from "${origin}": the dashboard is at "${apiUrl ?? own}" (API_URL)`,
+      : `Cannot take a write from "${origin}": the dashboard is at "${publicOrigin(apiUrl, request)}" (API_URL)`,
   )
 }

@@ -87,7 +87,7 @@ const TestSignature = z
     examples: [{ headers: { 'x-hub-signature-256': 'sha256=5d7f…' }, body: '{"id":1}' }],
   })
 
-const Diagnosis = z
+export const Diagnosis = z
   .object({
     valid: z.boolean().describe('The request would be accepted.'),
     reason: RejectionReason.nullable().describe('Why it would be rejected; null if accepted.'),

@@ -46,7 +46,7 @@ const DashboardQuery = z.strictObject({
   groupBy: z.enum(GROUPS).optional().describe('Counts each value of this member apart.'),
 })
 
-const WaitingDeliveries = z
+export const WaitingDeliveries = z
   .object({
     pending: z.int().min(0).describe('Deliveries that wait for an attempt.'),
     throttled: z

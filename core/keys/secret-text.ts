@@ -5,8 +5,8 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_LENGTH = 37
 const CHECKSUM_LENGTH = 6
 
-/** API key, enrolment key, heartbeat token. (decisions: Rotation, keys, roles) */
-export type SecretKind = 'sk' | 'enr' | 'hb'
+/** API key, enrolment key, heartbeat token, agent token. (decisions: Rotation, keys, roles) */
+export type SecretKind = 'sk' | 'enr' | 'hb' | 'ag'
 
 /** A new secret as its owner sees it once. */
 export interface NewSecret {

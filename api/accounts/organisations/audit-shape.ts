@@ -7,6 +7,7 @@ const PREFIX_OF: Readonly<Record<string, Prefix>> = {
   user: 'usr',
   invitation: 'inv',
   api_key: 'key',
+  agent: 'agt',
   project: 'prj',
   source: 'src',
   destination: 'dst',

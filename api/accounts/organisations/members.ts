@@ -1,4 +1,5 @@
 import { isAtLeast, type Role } from '../../../core/accounts/role.ts'
+import { revokeAgentsOf } from '../../../core/db/accounts/agents.ts'
 import {
   countOwners,
   deleteMembership,
@@ -38,7 +39,10 @@ export async function changeRole(
   })
 }
 
-/** Ends a membership, another's or one's own. Whoever was removed reaches nothing from the next request on. */
+/**
+ * Ends a membership, another's or one's own. Whoever was removed reaches nothing from the next request on, and neither do
+ * their agents, for good: a new membership begins without any.
+ */
 export async function removeMember(
   { db, clock, actor }: Tenancy,
   change: MemberChange,
@@ -48,7 +52,14 @@ export async function removeMember(
     await refuseLastOwner(tx, change, found)
     await deleteMembership(tx, change.organisationId, change.personId)
     const changes = { email: found.email, role: found.role }
-    await auditMember(tx, change, { actor, action: 'member.remove', changes, now: clock.now() })
+    const now = clock.now()
+    await auditMember(tx, change, { actor, action: 'member.remove', changes, now })
+    const { organisationId } = change
+    for (const { id, name } of await revokeAgentsOf(tx, change, new Date(now))) {
+      const subject = { subjectKind: 'agent', subjectId: id, changes: { name, email: found.email } }
+      const entry = { organisationId, projectId: null, actor, action: 'agent.revoke', ...subject }
+      await writeAudit(tx, entry, now)
+    }
   })
 }
 

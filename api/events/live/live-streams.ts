@@ -267,9 +267,10 @@ export class LiveStreams implements EventStreams {
 }
 
 function credentialOf({ actor, person }: Principal): Omit<StreamGrant, 'projectId'> {
-  if (person !== undefined) return { by: 'session', id: person.sessionId }
+  const session = person?.sessionId ?? undefined
+  if (session !== undefined) return { by: 'session', id: session }
   const id = decodeId('key', actor.replace('key:', ''))
-  assert(id !== undefined, 'Only the streams of keys and of people are watched')
+  assert(id !== undefined, 'Only the streams of keys and of sessions are watched')
   return { by: 'key', id }
 }
 

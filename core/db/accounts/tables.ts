@@ -42,6 +42,22 @@ export interface AccountTables {
     person_id: string
     created_at: Time
   }
+  agent: {
+    id: string
+    organisation_id: string
+    /** The member that it belongs to. */
+    person_id: string
+    name: string
+    token_hash: Buffer
+    token_hint: string
+    /** The project that it acts in; null: none is selected. */
+    project_id: string | null
+    expires_at: Time | null
+    revoked_at: Time | null
+    window_started_at: Time | null
+    window_requests: Generated<number>
+    created_at: Time
+  }
   account_limit: {
     scope: string
     started_at: Time

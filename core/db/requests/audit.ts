@@ -7,7 +7,7 @@ import type { Db } from '../connection/db.ts'
 export interface AuditEntry {
   organisationId: string
   projectId: string | null
-  /** `user:usr_…`, `key:key_…`, or `admin` for the command line. */
+  /** `user:usr_…`, `key:key_…`, `agent:agt_…`, or `admin` for the command line. */
   actor: string
   /** `<kind>.<verb>`. */
   action: string
@@ -70,7 +70,9 @@ export async function listAudit(
   }))
 }
 
-/** People by their names, keys of the organisation by theirs. */
+const KIND_OF = { usr: 'user', key: 'key', agt: 'agent' } as const
+
+/** People by their names, keys and agents of the organisation by theirs. */
 async function namesOf(
   db: Db,
   organisationId: string,
@@ -78,17 +80,15 @@ async function namesOf(
 ): Promise<Map<string, string>> {
   const idsOf = (kind: string, prefix: Prefix): string[] =>
     actors.flatMap((actor) => decodeId(prefix, actor.replace(`${kind}:`, '')) ?? [])
-  const { rows } = await sql<{ kind: 'usr' | 'key'; id: string; name: string }>`
+  const { rows } = await sql<{ kind: keyof typeof KIND_OF; id: string; name: string }>`
     select 'usr' as kind, id, name from person where id = any(${idsOf('user', 'usr')}::uuid[])
     union all
     select 'key', id, name from api_key
-    where organisation_id = ${organisationId} and id = any(${idsOf('key', 'key')}::uuid[])`.execute(
+    where organisation_id = ${organisationId} and id = any(${idsOf('key', 'key')}::uuid[])
+    union all
+    select 'agt', id, name from agent
+    where organisation_id = ${organisationId} and id = any(${idsOf('agent', 'agt')}::uuid[])`.execute(
     db,
   )
-  return new Map(
-    rows.map(({ kind, id, name }) => [
-      `${kind === 'usr' ? 'user' : 'key'}:${encodeId(kind, id)}`,
-      name,
-    ]),
-  )
+  return new Map(rows.map(({ kind, id, name }) => [`${KIND_OF[kind]}:${encodeId(kind, id)}`, name]))
 }

@@ -1,0 +1,250 @@
+import {
+  Client as NewClient,
+  StreamableHTTPClientTransport as NewTransport,
+} from '@modelcontextprotocol/client'
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { buildApp } from '../../api/app.ts'
+import { CAPABILITIES } from '../../api/capabilities/registry.ts'
+import { openDb, openPool } from '../../core/db/connection/db.ts'
+import { seedAgent } from '../kit/agent.ts'
+import { seedEvent, seedRoute, uuid, type SeededRoute } from '../kit/seed.ts'
+import { startWorld, type World } from '../kit/world.ts'
+
+let world: World
+let shop: SeededRoute
+let eventId: string
+const stack = new AsyncDisposableStack()
+/** Two processes of the API, each with connections of its own. */
+let urls: string[]
+
+beforeAll(async () => {
+  world = stack.use(await startWorld())
+  const pool = openPool({ url: world.databaseUrl, max: 5, log: world.deps.log })
+  const db = stack.use(openDb(pool))
+  const second = stack.use(buildApp({ ...world.deps, db, registry: new Registry() }))
+  urls = [world.apiUrl, await second.listen({ host: '127.0.0.1', port: 0 })]
+  shop = await seedRoute(world, 'shop')
+  eventId = await seedEvent(world, shop)
+})
+afterAll(async () => await stack.disposeAsync())
+
+const Called = z.object({
+  structuredContent: z.unknown().optional(),
+  content: z.array(z.object({ text: z.string() })),
+  isError: z.boolean().optional(),
+})
+type Called = z.infer<typeof Called>
+
+/** A client of either generation, as far as these tests use it. */
+interface AnyClient {
+  listTools(): Promise<{ tools: { name: string; outputSchema?: unknown; annotations?: unknown }[] }>
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  getInstructions(): string | undefined
+  close(): Promise<void>
+}
+
+interface Wire {
+  /** Sends each request to the processes in turn. */
+  fetch: typeof fetch
+  requestInit: RequestInit
+}
+
+function wireOf(token: string): Wire {
+  let turn = 0
+  return {
+    fetch: async (input, init) => {
+      const asked = new Request(input, init)
+      const { pathname } = new URL(asked.url)
+      return await fetch(`${urls[turn++ % urls.length]}${pathname}`, init)
+    },
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  }
+}
+
+const NAME = { name: 'test', version: '1' }
+
+async function openNew(token: string, mode: 'legacy' | 'auto' | { pin: string }) {
+  const client = new NewClient(NAME, { versionNegotiation: { mode } })
+  await client.connect(new NewTransport(new URL('/mcp', urls[0]), wireOf(token)))
+  return client
+}
+
+async function openOld(token: string) {
+  const client = new OldClient(NAME)
+  await client.connect(new OldTransport(new URL('/mcp', urls[0]), wireOf(token)))
+  return client
+}
+
+const CLIENTS: [string, (token: string) => Promise<AnyClient>][] = [
+  ['the old SDK', async (token) => await openOld(token)],
+  ['the new SDK as it is', async (token) => await openNew(token, 'legacy')],
+  ['the new SDK that negotiates', async (token) => await openNew(token, 'auto')],
+  ['the new SDK of 2026', async (token) => await openNew(token, { pin: '2026-07-28' })],
+]
+
+test.for(CLIENTS)('%s lists and calls over two processes in turn', async ([, open]) => {
+  const { token } = await seedAgent(world, 'member')
+  const client = await open(token)
+  expect(client.getInstructions()).toContain('account.select_project')
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(CAPABILITIES.map(({ name }) => name))
+  expect(tools.find(({ name }) => name === 'events.replay')?.annotations).toMatchObject({
+    readOnlyHint: false,
+    openWorldHint: true,
+  })
+  const call = async (name: string, input: Record<string, unknown> = {}) =>
+    Called.parse(await client.callTool({ name, arguments: input }))
+  const early = await call('events.list')
+  expect(early.isError).toBe(true)
+  expect(JSON.parse(textOf(early))).toMatchObject({ code: 'FORBIDDEN', status: 403 })
+  const { projectId } = world
+  expect((await call('account.select_project', { projectId })).structuredContent).toEqual({
+    project: { id: projectId, name: 'Default' },
+  })
+  const inputs: Record<string, Record<string, unknown>> = {
+    'account.list_projects': {},
+    'events.list': { limit: 5 },
+    'events.get': { eventId },
+    'events.timeline': { eventId },
+    'events.replay': { eventId },
+    'events.wait': { seconds: 1 },
+    'deliveries.list': {},
+    'sources.list': {},
+    'sources.get': { sourceId: shop.sourceId },
+    'sources.test_signature': { sourceId: shop.sourceId, headers: {}, body: '{}' },
+    'destinations.list': {},
+    'destinations.get': { destinationId: shop.destinationId },
+    'connections.list': {},
+    'connections.get': { connectionId: shop.connectionId },
+    'connections.test_filter': { filter: { eventTypes: ['order.*'] }, eventId },
+    'connectors.list': {},
+    'stats.summary': {},
+  }
+  for (const [name, input] of Object.entries(inputs)) {
+    // The client itself checks the structure against the schema of the tool.
+    const result = await call(name, input)
+    expect(result.isError ?? false, `${name} ${textOf(result)}`).toBe(false)
+    expect(JSON.parse(textOf(result)), name).toEqual(result.structuredContent)
+  }
+  const bad = await call('events.list', { limit: 101 })
+  expect(bad.isError).toBe(true)
+  expect(JSON.parse(textOf(bad))).toMatchObject({
+    code: 'BAD_REQUEST',
+    data: { fields: [{ path: 'body.limit' }] },
+  })
+  const unknown = await call('events.delete')
+  expect(JSON.parse(textOf(unknown))).toMatchObject({ code: 'NOT_FOUND' })
+  await client.close()
+})
+
+test.for(CLIENTS)('%s cannot connect with a token that is none', async ([, open]) => {
+  await expect(open(world.key)).rejects.toThrow(/401|UNAUTHORIZED|Unauthorized|token/)
+  const { token, id } = await seedAgent(world, 'member')
+  const client = await open(token)
+  await world.pool.query('update agent set revoked_at = now() where id = $1', [uuid('agt', id)])
+  await expect(client.callTool({ name: 'account.list_projects', arguments: {} })).rejects.toThrow(
+    /401|UNAUTHORIZED|Unauthorized|token/,
+  )
+  await client.close().catch(() => undefined)
+})
+
+const post = async (body: string, headers: Record<string, string> = {}) =>
+  await fetch(`${world.apiUrl}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body,
+  })
+
+test('requests that are none of the protocol are refused in its own words', async () => {
+  const { token } = await seedAgent(world, 'member')
+  const authorization = `Bearer ${token}`
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const batch = await post(JSON.stringify([list, { ...list, id: 2 }]), { authorization })
+  expect(batch.status).toBe(400)
+  expect(await batch.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32600 } })
+  const broken = await post('{', { authorization })
+  expect(await broken.json()).toMatchObject({ error: { code: -32700 }, id: null })
+  const empty = await post('', { authorization })
+  expect(empty.status).toBe(400)
+  const text = await post(JSON.stringify(list), { authorization, 'content-type': 'text/plain' })
+  expect(text.status).toBe(415)
+  const unknown = await post(JSON.stringify({ ...list, method: 'prompts/list' }), { authorization })
+  expect(await unknown.text()).toContain('-32601')
+  const huge = await post(`"${'x'.repeat(1024 * 1024 + 1)}"`, { authorization })
+  expect(huge.status).toBe(400)
+  for (const method of ['GET', 'DELETE']) {
+    const answer = await fetch(`${world.apiUrl}/mcp`, { method, headers: { authorization } })
+    expect(answer.status, method).toBe(405)
+  }
+  const foreign = await post(JSON.stringify(list), {
+    authorization,
+    origin: 'https://evil.example',
+  })
+  expect(foreign.status).toBe(403)
+  const stranger = await post(JSON.stringify(list), {})
+  expect(stranger.status).toBe(401)
+  expect(stranger.headers.get('www-authenticate')).toBe('Bearer')
+  const listed = await post(JSON.stringify(list), { authorization })
+  expect(listed.status).toBe(200)
+  expect(await listed.text()).toContain('events.timeline')
+})
+
+test('no client is served a stream that stays open', async () => {
+  const { token } = await seedAgent(world, 'member')
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': NAME,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const answer = await post(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'subscriptions/listen',
+      params: { _meta: meta, notifications: { toolsListChanged: true } },
+    }),
+    {
+      authorization: `Bearer ${token}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+  )
+  expect(await answer.text()).toContain('"error"')
+})
+
+test('calls over the protocol count with those over HTTP', async () => {
+  const { token } = await seedAgent(world, 'member')
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  for (let n = 0; n < 118; n++) {
+    await (await fetch(`${world.apiUrl}/capabilities`, { headers })).arrayBuffer()
+  }
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  const statuses = []
+  for (let n = 0; n < 3; n++) statuses.push((await post(list, headers)).status)
+  expect(statuses).toEqual([200, 200, 429])
+})
+
+test('a number that a double would change reaches a filter as it was sent', async () => {
+  const { token } = await seedAgent(world, 'member')
+  const matches = async (sample: string) => {
+    const input = `{"projectId":"${world.projectId}","filter":{"body":{"id":{"$gt":9007199254740992}}},"sample":{"body":{"id":${sample}}}}`
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"connections.test_filter","arguments":${input}}}`
+    const answer = await post(call, { authorization: `Bearer ${token}` })
+    return (await answer.text()).includes('"matched":true')
+  }
+  expect(await matches('9007199254740993')).toBe(true)
+  expect(await matches('9007199254740992')).toBe(false)
+})
+
+function textOf({ content }: Called): string {
+  return content[0]?.text ?? ''
+}
