@@ -259,6 +259,11 @@ const ORGANISATION = [
   }),
   createRoute({
     ...inOrganisation,
+    path: '/agents',
+    component: lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'Agents'),
+  }),
+  createRoute({
+    ...inOrganisation,
     path: '/plan',
     component: lazyRouteComponent(() => import('./pages/plan/plan.tsx'), 'Plan'),
   }),

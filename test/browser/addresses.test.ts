@@ -53,7 +53,9 @@ async function everyAddress(): Promise<string[]> {
     '/reset#token',
     '/me',
     '/nowhere',
-    ...['projects', 'members', 'keys', 'plan', 'audit'].map((page) => `${organisation}/${page}`),
+    ...['projects', 'members', 'keys', 'agents', 'plan', 'audit'].map(
+      (page) => `${organisation}/${page}`,
+    ),
     ...[
       '',
       '?range=7d',

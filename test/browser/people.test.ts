@@ -80,6 +80,48 @@ test.skipIf(!hasChromium)('a key is shown once, works at once, and ends at once'
 })
 
 test.skipIf(!hasChromium)(
+  'an agent is made with an end, shown once, works at once, and ends at once',
+  async () => {
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(`${told.apiUrl}/org/${told.organisationId}/keys`)
+    await page.getByRole('link', { name: 'Agents' }).click()
+    await page.getByRole('heading', { name: 'Agents' }).waitFor()
+    await page.getByRole('button', { name: 'New agent' }).click()
+    await page.getByLabel('Name').fill('claude-code')
+    await page.getByLabel('Ends').selectOption('in 30 days')
+    await page.getByRole('button', { name: 'Make the agent' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Copy the token now' })
+    const token = await dialog.getByText(/^pst_ag_/).innerText()
+    const call = async (name: string, input: object) =>
+      (
+        await fetch(`${told.apiUrl}/capabilities/${name}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify(input),
+        })
+      ).status
+    expect(await call('account.select_project', { projectId: told.projectId })).toBe(200)
+    expect(await dialog.getByText(`${told.apiUrl}/mcp`).isVisible()).toBe(true)
+    expect(await dialog.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('I have stored it').check()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    expect(await page.content()).not.toContain(token)
+
+    await page.reload()
+    const row = page.getByRole('row', { name: /claude-code/ })
+    await row.getByText('Default').waitFor()
+    await row.getByText(OWNER.email).waitFor()
+    await row.getByText(/in (?:29(?:\.\d)?|30) d/).waitFor()
+    await row.getByRole('button', { name: 'Revoke…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await row.getByText('Revoked').waitFor()
+    expect(await call('account.list_projects', {})).toBe(401)
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
   'an invitation link makes a member, who sees what they may not do and why',
   async () => {
     const place = await openPlace(told)

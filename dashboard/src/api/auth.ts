@@ -46,6 +46,19 @@ export interface Key {
   createdAt: string
 }
 
+export interface Agent {
+  id: string
+  name: string
+  memberId: string
+  memberEmail: string
+  tokenHint: string
+  /** The project that it has selected. */
+  projectId: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+  lastUsedAt: string | null
+}
+
 export interface AuditEntry {
   id: string
   at: string

@@ -9,6 +9,7 @@ export function DangerAction({
   title,
   action,
   typed,
+  isAllowed,
   run,
   children,
 }: {
@@ -16,19 +17,22 @@ export function DangerAction({
   title: string
   action: string
   typed?: string
+  /** Whether this person may; owners and admins unless told. */
+  isAllowed?: boolean
   run: () => Promise<unknown>
   children?: ReactNode
 }) {
   const { mayAll } = useProject()
+  const may = isAllowed ?? mayAll
   const [isOpen, setOpen] = useState(false)
   return (
     <>
       <button
         type="button"
         className="button danger"
-        aria-disabled={!mayAll}
-        title={mayAll ? undefined : OWNERS_ONLY}
-        onClick={() => mayAll && setOpen(true)}
+        aria-disabled={!may}
+        title={may ? undefined : OWNERS_ONLY}
+        onClick={() => may && setOpen(true)}
       >
         {name}
       </button>

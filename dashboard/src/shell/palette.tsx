@@ -29,6 +29,7 @@ const ORGANISATION = [
   ['Projects', '/org/$organisationId/projects'],
   ['Members and invitations', '/org/$organisationId/members'],
   ['API keys', '/org/$organisationId/keys'],
+  ['Agents', '/org/$organisationId/agents'],
   ['Plan and usage', '/org/$organisationId/plan'],
   ['Audit', '/org/$organisationId/audit'],
 ] as const

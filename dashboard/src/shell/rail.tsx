@@ -17,6 +17,7 @@ const ORGANISATION = [
   ['/org/$organisationId/projects', 'Projects'],
   ['/org/$organisationId/members', 'Members'],
   ['/org/$organisationId/keys', 'Keys'],
+  ['/org/$organisationId/agents', 'Agents'],
   ['/org/$organisationId/plan', 'Plan'],
   ['/org/$organisationId/audit', 'Audit'],
 ] as const

@@ -8,7 +8,7 @@ import { shortId } from '../../parts/words/numbers.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { useReach } from '../../shell/session.ts'
+import { useReach, useSession } from '../../shell/session.ts'
 import { useOrganisationPath } from '../members/queries.ts'
 import { NewKey } from './new-key.tsx'
 import { permissionWords } from './permissions.tsx'
@@ -72,6 +72,7 @@ export function Keys() {
 
 function KeyRow({ apiKey }: { apiKey: Key }) {
   const { mayAll } = useProject()
+  const { user } = useSession()
   const path = useOrganisationPath()
   const client = useQueryClient()
   const reach = useReach()
@@ -114,6 +115,7 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
               name="Revoke…"
               title={`Revoke ${apiKey.name}?`}
               action="Revoke"
+              isAllowed={mayAll || apiKey.createdBy === user.id}
               run={async () => {
                 await callAuth('DELETE', `${path}/keys/${apiKey.id}`)
                 await client.invalidateQueries({ queryKey: [path, 'keys'] })

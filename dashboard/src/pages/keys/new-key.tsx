@@ -3,21 +3,14 @@ import { useState } from 'react'
 
 import { callAuth, type Key, type Permissions } from '../../api/auth.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { EndField, expiryIn, type End } from '../../parts/forms/end-field.tsx'
 import { CheckField, SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { Copyable } from '../../parts/words/copy.tsx'
+import { SecretDialog } from '../../parts/words/secret-dialog.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { useReach } from '../../shell/session.ts'
 import { useOrganisationPath } from '../members/queries.ts'
 import { PermissionMatrix, PRESETS } from './permissions.tsx'
-
-const DAY_MS = 86_400_000
-const ENDS = [
-  ['', 'never'],
-  ['30', 'in 30 days'],
-  ['90', 'in 90 days'],
-  ['365', 'in a year'],
-] as const
 
 export function NewKey({ onClose }: { onClose: () => void }) {
   const path = useOrganisationPath()
@@ -35,24 +28,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       />
     </Dialog>
   ) : (
-    <Shown apiKey={key} onClose={onClose} />
-  )
-}
-
-/** Closed only by someone who says that the key is kept. */
-function Shown({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
-  const [isStored, setStored] = useState(false)
-  return (
-    <Dialog title="Copy the key now" onClose={onClose}>
-      <p>It is shown this once. Whoever loses it makes another.</p>
-      <Copyable text={apiKey} name="key" />
-      <CheckField label="I have stored it" value={isStored} onChange={setStored} />
-      <div className="buttons">
-        <button type="button" className="button main" disabled={!isStored} onClick={onClose}>
-          Done
-        </button>
-      </div>
-    </Dialog>
+    <SecretDialog secret={key} name="key" onClose={onClose} />
   )
 }
 
@@ -64,16 +40,14 @@ function KeyForm({ onClose, onMade }: { onClose: () => void; onMade: (key: strin
   const [isScoped, setScoped] = useState(true)
   const [permissions, setPermissions] = useState<Permissions>(PRESETS[0]?.[1] ?? {})
   const [projectId, setProject] = useState('')
-  const [days, setDays] = useState<(typeof ENDS)[number][0]>('')
+  const [end, setEnd] = useState<End>('')
   const action = useAction(
     () =>
       callAuth<Key & { key: string }>('POST', `${path}/keys`, {
         name,
         permissions: isScoped ? permissions : null,
         ...(projectId === '' ? {} : { projectId }),
-        ...(days === ''
-          ? {}
-          : { expiresAt: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }),
+        ...expiryIn(end),
       }),
     ({ key }) => onMade(key),
   )
@@ -108,14 +82,7 @@ function KeyForm({ onClose, onMade }: { onClose: () => void; onMade: (key: strin
         ]}
         fault={action.fault('projectId')}
       />
-      <SelectField
-        label="Ends"
-        hint="Fixed from now on."
-        value={days}
-        onChange={setDays}
-        options={ENDS}
-        fault={action.fault('expiresAt')}
-      />
+      <EndField value={end} onChange={setEnd} fault={action.fault('expiresAt')} />
       <CheckField
         label="Only what is chosen here"
         hint="Without it the key is unscoped: it may what a member may, but deletes and reveals nothing."
