@@ -222,6 +222,8 @@ function apiserverCommand({ dir, assets, address, port }: Listening): string[] {
     `--service-account-signing-key-file=${pkiFile(dir, 'service-account.key')}`,
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
+    // As OpenShift has it: whoever blocks an owner's deletion needs a right to.
+    '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     // For the logs and commands of pods, where there are some.
     `--kubelet-certificate-authority=${pkiFile(dir, 'ca.crt')}`,
     `--kubelet-client-certificate=${pkiFile(dir, 'admin.crt')}`,

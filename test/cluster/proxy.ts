@@ -21,7 +21,7 @@ export interface Passing {
 type Verdict = { status: number; headers?: Record<string, string>; body: object } | 'drop'
 
 /** Looks at a request before the server hears of it, and at its answer before the operator does. */
-interface Watcher {
+export interface Watcher {
   before?: (asked: Passing) => Promise<Verdict | undefined> | Verdict | undefined
   /** `pass` hands the answer to the operator, and resolves when it is written. */
   after?: (asked: Passing, pass: () => Promise<void>) => Promise<void>
