@@ -98,6 +98,15 @@ export default defineConfig({
       },
       {
         test: {
+          // A measurement. (npm run bench:operator)
+          name: 'many',
+          include: ['test/cluster/many.ts'],
+          globalSetup: ['test/cluster/setup.ts'],
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           globalSetup: ['test/browser/installation.ts'],
