@@ -1,4 +1,5 @@
 import { ALERT_ENDPOINT_ROUTES } from './alerts/endpoint-routes.ts'
+import { ALERT_MAIL_ROUTES } from './alerts/mail-routes.ts'
 import { MUTE_ROUTES } from './alerts/mute-routes.ts'
 import { ALERT_ROUTES } from './alerts/routes.ts'
 import { BILLING_ROUTES } from './billing/routes.ts'
@@ -54,6 +55,7 @@ export const ROUTES: readonly Route[] = [
 /** Operations for people at the dashboard alone: they are below `/app/api` and not below `/v1`. */
 export const APP_ROUTES: readonly KeyedRoute[] = [
   ...MUTE_ROUTES,
+  ...ALERT_MAIL_ROUTES,
   ...ALERT_ENDPOINT_ROUTES,
   ...ALERT_ROUTES,
 ]

@@ -413,3 +413,6 @@ export const AGENT_HEADERS_MAX = 50
 export const EVENT_WAIT_SECONDS_MAX = 25
 export const EVENT_WAITS_PER_PROCESS = 64
 export const EVENT_WAITS_PER_ORGANISATION = 8
+
+/** Times that a mail of an alert is tried, over about six hours. Ours. */
+export const ALERT_MAIL_TRIES = 10

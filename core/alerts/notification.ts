@@ -90,7 +90,7 @@ function factsOf(alert: ToldAlert, dashboardUrl: string): Record<string, unknown
 const PAGES = { dst: 'destinations', cnr: 'connectors', src: 'sources' } as const
 
 /** Where the dashboard shows the subject. */
-function placeOf(
+export function placeOf(
   { type, projectId, subjectId }: Pick<ToldAlert, 'type' | 'projectId' | 'subjectId'>,
   dashboardUrl: string,
 ): string {

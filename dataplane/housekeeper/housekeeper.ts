@@ -7,8 +7,7 @@ import { deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
 import { OPERATION_DUE } from '../../core/notices/notice-subjects.ts'
 import { Bell, every, Idleness, type Rest } from '../every.ts'
 import { Ownership } from '../ownership.ts'
-import { countTold, measureAlerts } from './alerts/alert-metrics.ts'
-import { AlertWatch } from './alerts/watch.ts'
+import { alertTasks, type AlertTasksDeps } from './alerts/alert-tasks.ts'
 import { deleteFinished, runOperations } from './operations/operations.ts'
 import { Sweep, type SweepDeps } from './sweep/sweep.ts'
 import { pruneAccounts } from './tasks/accounts.ts'
@@ -31,15 +30,13 @@ const OPERATIONS_MS = 100
 const IDLE_MS = 4_000
 const OPERATIONS_IDLE_MS = 1_000
 const CANCELLATIONS_MS = 1_000
-const ALERTS_MS = 15_000
 const MINUTE_MS = 60_000
 
-export interface HousekeeperDeps extends SweepDeps, BillingTaskDeps, SecretsTaskDeps {
+export interface HousekeeperDeps
+  extends SweepDeps, BillingTaskDeps, SecretsTaskDeps, AlertTasksDeps {
   /** Under which name the lease is held. */
   name: string
   registry: Registry
-  /** Origin of the dashboard, for the links of alerts. */
-  dashboardUrl: string
 }
 
 /** Runs the tasks that one process at a time may do; the others stand by for its lease. */
@@ -70,9 +67,6 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   const following = deps.nats.subscribe(OPERATION_DUE, { callback: () => wanted.ring() })
   const sweep = new Sweep(deps)
   const waiting = new WaitingCounts(db, clock)
-  const told = countTold(deps.registry)
-  const alerts = new AlertWatch({ ...deps, told })
-  measureAlerts(deps.registry, () => (ownership.isHeld ? alerts.openAlerts : undefined))
   measureInstallation(deps, { sweep, waiting, isLeader: () => ownership.isHeld })
   const tasks = [
     patient([SWEEP_MS, IDLE_MS], 'sweep', () => sweep.pass()),
@@ -81,8 +75,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
     patient([FOLD_MS, IDLE_MS], 'statistics', () => foldStatistics(db)),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
-    task(ALERTS_MS, 'alerts', () => alerts.pass()),
-    task(MINUTE_MS, 'old alerts', () => alerts.prune()),
+    ...alertTasks(deps, () => ownership.isHeld).map((each) => task(...each)),
     task(COUNT_MS, 'waiting counts', () => waiting.step()),
     task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
     patient(

@@ -10,6 +10,7 @@ import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
+import { openMailer, type Mailer } from '../../core/mail/mailer.ts'
 import { openRegistry } from '../../core/metrics/instruments.ts'
 import { openOps } from '../../core/ops.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
@@ -53,8 +54,13 @@ await using _housekeeper = startHousekeeper({
   name: config.INSTANCE_NAME,
   registry,
   dashboardUrl: apiUrlOf(config),
+  ...mailOf(config),
 })
 readiness.is({ PostgreSQL: () => ping(db) })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
+
+function mailOf({ SMTP_URL: url, MAIL_FROM: from }: typeof config): { mailer?: Mailer } {
+  return url === undefined || from === undefined ? {} : { mailer: openMailer({ url, from }) }
+}

@@ -13,7 +13,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 
 /** A housekeeper's watch over alerts, which may open some at once. */
-export function openWatch(world: World): AlertWatch {
+export function openWatch(world: World, { hasMail = false } = {}): AlertWatch {
   const { deps, db, clock } = world
   const settled = { now: () => clock.now() - (isSettling ? 3 * MINUTE_MS : 0) }
   let isSettling = true
@@ -24,6 +24,7 @@ export function openWatch(world: World): AlertWatch {
     nats: world.nats,
     dashboardUrl: world.apiUrl,
     told: countTold(new Registry()),
+    hasMail,
   })
   isSettling = false
   return watch

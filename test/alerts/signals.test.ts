@@ -173,6 +173,7 @@ test('after a restart nothing is told again, and nothing opens for 2 minutes', a
     nats: relay.nats,
     dashboardUrl: relay.apiUrl,
     told: countTold(new Registry()),
+    hasMail: false,
   })
   await look(young)
   await look(young)

@@ -1,10 +1,16 @@
-import type { NotificationType } from '../../../core/alerts/alert-types.ts'
-import { openingOf, recoveryOf, type Notification } from '../../../core/alerts/notification.ts'
+import { ALERT_KINDS, type NotificationType } from '../../../core/alerts/alert-types.ts'
+import {
+  openingOf,
+  placeOf,
+  recoveryOf,
+  type Notification,
+} from '../../../core/alerts/notification.ts'
 import { isToTell, levelsToTell } from '../../../core/alerts/telling.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { mutedUntil } from '../../../core/db/alerts/alert-choices.ts'
 import { insertAlertDelivery } from '../../../core/db/alerts/alert-deliveries.ts'
 import { findAlertEndpoint, type AlertEndpoint } from '../../../core/db/alerts/alert-endpoint.ts'
+import { keepAlertMails } from '../../../core/db/alerts/alert-mails.ts'
 import { recordTelling } from '../../../core/db/alerts/alert-notifications.ts'
 import { claimTelling, type Alert } from '../../../core/db/alerts/alerts.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
@@ -18,6 +24,8 @@ export interface TellDeps {
   plans: Plans
   /** Origin of the dashboard, for links. */
   dashboardUrl: string
+  /** Whether there is a mail server. */
+  hasMail: boolean
   /** Counts notifications by their type. */
   told: Record<NotificationType, number>
 }
@@ -32,7 +40,8 @@ export async function tellOpening(tx: Db, deps: TellDeps, alert: Alert): Promise
   )
   if (!isDue) return
   const endpoint = await receiverOf(tx, alert.organisationId)
-  if (endpoint === undefined || !(await claimTelling(tx, alert, nowMs))) return
+  if (endpoint === undefined && !deps.hasMail) return
+  if (!(await claimTelling(tx, alert, nowMs))) return
   for (const level of levelsToTell(alert.type, alert.toldLevel, alert.level)) {
     const notification = openingOf(alert, { level, nowMs, dashboardUrl: deps.dashboardUrl })
     await send(tx, deps, { alert, level, notification, endpoint })
@@ -45,7 +54,7 @@ export async function tellRecovery(tx: Db, deps: TellDeps, closed: Alert): Promi
   const options = { nowMs: deps.clock.now(), dashboardUrl: deps.dashboardUrl }
   const notification = recoveryOf(closed, options)
   const endpoint = await receiverOf(tx, closed.organisationId)
-  if (notification === undefined || endpoint === undefined) return
+  if (notification === undefined) return
   await send(tx, deps, { alert: closed, level: 0, notification, endpoint })
 }
 
@@ -55,33 +64,65 @@ async function receiverOf(tx: Db, organisationId: string): Promise<AlertEndpoint
   return endpoint?.destination.isEnabled === true ? endpoint : undefined
 }
 
-async function send(
+interface Telling {
+  alert: Alert
+  level: number
+  notification: Notification
+  endpoint: AlertEndpoint | undefined
+}
+
+async function send(tx: Db, deps: TellDeps, telling: Telling): Promise<void> {
+  const { alert, level, notification, endpoint } = telling
+  const nowMs = deps.clock.now()
+  const id = newId(nowMs)
+  const { type } = notification
+  const deliveryId =
+    endpoint === undefined ? null : await deliver(tx, deps, { id, notification, endpoint })
+  const mails = deps.hasMail ? await keepAlertMails(tx, mailOf(deps, telling), nowMs) : 0
+  if (deliveryId === null && mails === 0) return
+  await recordTelling(tx, { id, alertId: alert.id, type, level, atMs: nowMs, deliveryId, mails })
+  deps.told[type]++
+}
+
+async function deliver(
   tx: Db,
   deps: TellDeps,
   {
-    alert,
-    level,
+    id,
     notification,
     endpoint,
-  }: { alert: Alert; level: number; notification: Notification; endpoint: AlertEndpoint },
-): Promise<void> {
-  const nowMs = deps.clock.now()
-  const id = newId(nowMs)
+  }: { id: string; notification: Notification; endpoint: AlertEndpoint },
+): Promise<string> {
   const { destination, plan, overrides, retentionClass } = endpoint
   const entitlements = entitlementsOf(deps.plans, plan, overrides)
-  const deliveryId = await insertAlertDelivery(
+  return await insertAlertDelivery(
     tx,
     {
       class: retentionClass,
       id,
       destination,
-      partition: partitionOf(alert.organisationId, destination.id, isPaced(entitlements)),
+      partition: partitionOf(destination.organisationId, destination.id, isPaced(entitlements)),
       eventType: notification.type,
       body: JSON.stringify(notification),
     },
-    nowMs,
+    deps.clock.now(),
   )
-  const { type } = notification
-  await recordTelling(tx, { id, alertId: alert.id, type, level, atMs: nowMs, deliveryId, mails: 0 })
-  deps.told[type]++
+}
+
+const SUBJECT_LENGTH_MAX = 150
+
+function mailOf({ dashboardUrl }: TellDeps, { alert, notification }: Telling) {
+  const { type, data } = notification
+  const summary = String(data['summary'])
+  const isOpening = type === alert.type
+  return {
+    organisationId: alert.organisationId,
+    type,
+    words: {
+      subject: summary.slice(0, SUBJECT_LENGTH_MAX),
+      summary,
+      advice: isOpening ? ALERT_KINDS[alert.type].advice : null,
+      url: placeOf(alert, dashboardUrl),
+    },
+  }
 }

@@ -176,11 +176,11 @@ export class AlertWatch {
 
   /** Tells of what is open and untold: new ones, and those that waited for the end of a mute or of half an hour. */
   async #tellOf(open: readonly OpenAlert[]): Promise<boolean> {
-    const { db, clock } = this.#deps
+    const { db, clock, hasMail } = this.#deps
     const nowMs = clock.now()
     const untold = open.filter(
       (alert) =>
-        alert.hasEndpoint &&
+        (alert.hasEndpoint || hasMail) &&
         isToTell({ ...alert, isAcknowledged: alert.acknowledgedAtMs !== null }, nowMs),
     )
     for (const alert of untold) {

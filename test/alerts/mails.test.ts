@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { openMailer } from '../../core/mail/mailer.ts'
+import { sendAlertMails } from '../../dataplane/housekeeper/alerts/send-mails.ts'
+import { seedPerson, signIn } from '../kit/browser-like.ts'
+import { startMailServer, textOf } from '../kit/mail-server.ts'
+import { seedConnector } from '../kit/seed-connector.ts'
+import { uuid } from '../kit/seed.ts'
+import { startWorld, type Tenant, type World } from '../kit/world.ts'
+import { look, MINUTE_MS, openWatch } from './desk.ts'
+
+const FROM = 'Postern <postern@example.com>'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ signInsPerMinute: 1_000, authRequestsPerMinute: 10_000 })
+})
+afterAll(async () => await world[Symbol.asyncDispose]())
+
+/** A tenant with people of each role, and connectors that were seen last so long ago. */
+async function silentTenant(name: string, connectors: number): Promise<Tenant> {
+  const tenant = await world.createTenant()
+  for (const role of ['owner', 'admin', 'member'] as const) {
+    await seedPerson(world, `${role}@${name}.example.com`, { [tenant.organisationId]: role })
+  }
+  for (let count = 0; count < connectors; count++) {
+    const { connectorId } = await seedConnector({ ...world, ...tenant })
+    await world.pool.query('update connector set last_seen_at = $2 where id = $1', [
+      uuid('cnr', connectorId),
+      new Date(world.clock.now()),
+    ])
+  }
+  world.clock.advance(6 * MINUTE_MS)
+  return tenant
+}
+
+async function lookTwice(): Promise<void> {
+  const watches = [openWatch(world, { hasMail: true }), openWatch(world, { hasMail: true })]
+  await look(...watches)
+  await look(...watches)
+}
+
+const send = async (url: string): Promise<void> => {
+  const deps = { ...world.deps, mailer: openMailer({ url, from: FROM }) }
+  await Promise.all([sendAlertMails(deps), sendAlertMails(deps)])
+}
+
+test('owners and admins get one mail for all that is open, and members none, from two housekeepers', async () => {
+  await using server = await startMailServer()
+  const tenant = await silentTenant('one', 2)
+  await lookTwice()
+  await send(server.url)
+  await send(server.url)
+  expect(new Set(server.received.map(({ to }) => to[0]))).toEqual(
+    new Set(['admin@one.example.com', 'owner@one.example.com']),
+  )
+  expect(server.received).toHaveLength(2)
+  const [mail] = server.received
+  expect(mail?.raw).toMatch(/^Subject: 2 alerts of Test\r$/m)
+  const text = mail === undefined ? '' : textOf(mail)
+  expect(text.match(/has had no replica since/g)).toHaveLength(2)
+  expect(text).toContain(`/p/${tenant.projectId}/connectors/cnr_`)
+  const { rows } = await world.pool.query('select from alert_mail')
+  expect(rows).toEqual([])
+})
+
+test('nobody gets a mail of what they do not want to hear of', async () => {
+  await using server = await startMailServer()
+  const tenant = await silentTenant('two', 1)
+  const owner = await signIn(world, 'owner@two.example.com')
+  const path = `/app/api/${tenant.projectId}/alerts/mails`
+  const chosen = await owner.visit('PUT', path, { unwanted: ['connector.offline'] })
+  expect(chosen.body).toMatchObject({ isOffered: false, unwanted: ['connector.offline'] })
+  expect((await owner.visit('GET', path)).body).toEqual(chosen.body)
+  expect((await owner.visit('PUT', path, { unwanted: ['nonsense'] })).status).toBe(400)
+  await lookTwice()
+  await send(server.url)
+  expect(server.received.map(({ to }) => to)).toEqual([['admin@two.example.com']])
+  const { body } = await owner.visit('GET', `/app/api/${tenant.projectId}/alerts`)
+  expect(body.data).toMatchObject([{ notifications: [{ mails: 1, delivery: null }] }])
+})
+
+test('a mail that the server does not take is sent later, and one that it refuses for good is given up', async () => {
+  await silentTenant('three', 1)
+  await lookTwice()
+  const busy = await startMailServer({ refusal: { code: 450, message: 'Later' } })
+  await send(busy.url)
+  await busy[Symbol.asyncDispose]()
+  await using server = await startMailServer()
+  await send(server.url)
+  expect(server.received).toEqual([])
+  world.clock.advance(2 * MINUTE_MS)
+  await send(server.url)
+  expect(server.received).toHaveLength(2)
+
+  await silentTenant('four', 1)
+  await lookTwice()
+  await using refusing = await startMailServer({ refusal: { code: 550, message: 'Never' } })
+  await send(refusing.url)
+  const { rows } = await world.pool.query('select from alert_mail')
+  expect(rows).toEqual([])
+})
