@@ -149,6 +149,11 @@ const TRAFFIC = [
       'OperationPage',
     ),
   }),
+  createRoute({
+    ...here,
+    path: '/alerts',
+    component: lazyRouteComponent(() => import('./pages/alerts/alerts.tsx'), 'Alerts'),
+  }),
 ] as const
 
 const CONFIGURATION = [

@@ -86,6 +86,7 @@ async function everyAddress(): Promise<string[]> {
       `/connectors/${connector.id}`,
       '/operations',
       `/operations/${operation.id}`,
+      '/alerts',
     ].map(here),
   ]
 }

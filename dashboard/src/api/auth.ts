@@ -72,7 +72,12 @@ export interface AuditEntry {
 
 /** Calls `/auth` as the same origin does. Throws a `Refusal` for everything but a success. */
 export async function callAuth<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(`/auth${path}`, {
+  return await callJson(method, `/auth${path}`, body)
+}
+
+/** The same for any path of ours whose answers the OpenAPI document does not describe. */
+export async function callJson<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(path, {
     method,
     ...(method === 'GET'
       ? {}
@@ -83,7 +88,7 @@ export async function callAuth<T>(method: string, path: string, body?: unknown):
   const text = await response.text()
   const answer: unknown = text === '' ? undefined : parsed(text)
   if (!response.ok) throw Refusal.of(response, answer)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- docs/accounts.md states the answers of /auth
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- docs/accounts.md and docs/alerts.md state the answers
   return answer as T
 }
 

@@ -2,6 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 
 import { Icon } from '../parts/icon.tsx'
 import { AccountMenu } from './account-menu.tsx'
+import { Bell } from './bell.tsx'
 import type { Current } from './current.ts'
 import { openPalette } from './hotkeys.tsx'
 
@@ -24,6 +25,7 @@ export function Bar({ current }: { current: Current | undefined }) {
         <kbd>Ctrl K</kbd>
       </button>
       <div className="end">
+        {current !== undefined && <Bell projectId={current.project.id} />}
         <AccountMenu />
       </div>
     </header>

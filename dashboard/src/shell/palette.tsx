@@ -23,6 +23,7 @@ const PAGES = [
   ['New connection', '/p/$projectId/connections/new'],
   ['Connectors', '/p/$projectId/connectors'],
   ['Operations', '/p/$projectId/operations'],
+  ['Alerts', '/p/$projectId/alerts'],
   ['First webhook, step by step', '/p/$projectId/start'],
 ] as const
 const ORGANISATION = [

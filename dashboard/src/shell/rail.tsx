@@ -11,6 +11,7 @@ const PROJECT = [
   ['/p/$projectId/connections', 'Connections'],
   ['/p/$projectId/connectors', 'Connectors'],
   ['/p/$projectId/operations', 'Operations'],
+  ['/p/$projectId/alerts', 'Alerts'],
 ] as const
 
 const ORGANISATION = [

@@ -30,6 +30,8 @@ const LOOKS = {
   online: { shape: 'circle', tone: 'good', word: 'Online' },
   offline: { shape: 'triangle', tone: 'bad', word: 'Offline' },
   revoked: { shape: 'cross', tone: 'idle', word: 'Revoked' },
+  open: { shape: 'triangle', tone: 'bad', word: 'Open' },
+  closed: { shape: 'circle', tone: 'idle', word: 'Closed' },
   running: { shape: 'ring', tone: 'wait', word: 'Running' },
   completed: { shape: 'circle', tone: 'good', word: 'Completed' },
   delivered_to: { shape: 'circle', tone: 'good', word: 'Delivered to' },
