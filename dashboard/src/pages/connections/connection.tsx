@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 
 import { read, type Schemas } from '../../api/client.ts'
+import { formKey } from '../../parts/forms/form-key.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useNames } from '../../parts/names/names.ts'
@@ -34,9 +35,18 @@ export function ConnectionPage() {
           <Header connection={found} />
           <PlaceTabs label="Parts of the connection" tabs={TABS} shown={tab} />
           {tab === 'filter' && (
-            <FilterDebugger key={found.updatedAt} connection={found} eventId={event} />
+            <FilterDebugger
+              key={formKey(found.id, found.filter)}
+              connection={found}
+              eventId={event}
+            />
           )}
-          {tab === 'settings' && <ConnectionSettings key={found.updatedAt} connection={found} />}
+          {tab === 'settings' && (
+            <ConnectionSettings
+              key={formKey(found.id, found.name, found.sourceId, found.destinationId)}
+              connection={found}
+            />
+          )}
         </>
       )}
     </Loaded>

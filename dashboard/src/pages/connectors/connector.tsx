@@ -3,6 +3,7 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 
 import { read, type Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
+import { formKey } from '../../parts/forms/form-key.ts'
 import { Loaded } from '../../parts/states.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -22,7 +23,7 @@ export function ConnectorPage() {
           <Header connector={found} />
           <Install connector={found} />
           <Replicas connectorId={connectorId} />
-          <AllowedHosts key={found.updatedAt} connector={found} />
+          <AllowedHosts key={formKey(found.id, found.allowedHosts)} connector={found} />
           <Danger connector={found} />
         </>
       )}

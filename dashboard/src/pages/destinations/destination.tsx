@@ -36,7 +36,7 @@ export function DestinationPage() {
           <PlaceTabs label="Parts of the destination" tabs={TABS} shown={tab} />
           {tab === 'health' && <Health destination={found} />}
           {tab === 'signing' && <Signing destination={found} />}
-          {tab === 'settings' && <Settings key={found.updatedAt} destination={found} />}
+          {tab === 'settings' && <Settings key={found.id} destination={found} />}
         </>
       )}
     </Loaded>

@@ -14,6 +14,7 @@ export function EventRow({
   projectId,
   sourceName,
   deliveries,
+  isWhole,
   isSelected,
   select,
 }: {
@@ -21,6 +22,8 @@ export function EventRow({
   projectId: string
   sourceName: string
   deliveries: readonly Schemas['Delivery'][]
+  /** Whether these are all deliveries of the event. */
+  isWhole: boolean
   isSelected: boolean
   select: () => void
 }) {
@@ -52,7 +55,7 @@ export function EventRow({
         {sourceName}
       </span>
       <span role="gridcell" className="dots">
-        <Dots deliveries={deliveries} />
+        <Dots deliveries={deliveries} isWhole={isWhole} />
       </span>
       <span role="gridcell" className="mono size">
         {bytes(event.sizeBytes)}
@@ -68,14 +71,25 @@ export function EventRow({
 }
 
 /** A shape for each delivery, so that a glance down the list finds what failed. */
-function Dots({ deliveries }: { deliveries: readonly Schemas['Delivery'][] }) {
+function Dots({
+  deliveries,
+  isWhole,
+}: {
+  deliveries: readonly Schemas['Delivery'][]
+  isWhole: boolean
+}) {
+  const more = deliveries.length - DOTS_MAX
   return (
     <span>
       {deliveries.slice(0, DOTS_MAX).map(({ id, status }) => (
         <StatusShape key={id} status={status} />
       ))}
-      {deliveries.length > DOTS_MAX && (
-        <span className="muted mono"> +{deliveries.length - DOTS_MAX}</span>
+      {isWhole && more > 0 && <span className="muted mono"> +{more}</span>}
+      {!isWhole && (
+        <span className="muted" title="There are more deliveries than this list reads">
+          {' '}
+          open it for all
+        </span>
       )}
     </span>
   )

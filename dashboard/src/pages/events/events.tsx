@@ -82,7 +82,7 @@ function EventList({
   const [replay, dialog] = useReplay()
   const rows = unique(pages.flat())
   const selection = useSelection(rows)
-  const deliveries = useDeliveriesOf(pages.map((page) => page.slice(0, 100)))
+  const { byEvent, unread } = useDeliveriesOf(pages)
   if (rows.length === 0) return empty
   return (
     <>
@@ -106,7 +106,8 @@ function EventList({
             event={event}
             projectId={projectId}
             sourceName={nameOf(event.sourceId)}
-            deliveries={deliveries.get(event.id) ?? []}
+            deliveries={byEvent.get(event.id) ?? []}
+            isWhole={!unread.has(event.id)}
             isSelected={selection.has(event.id)}
             select={() => selection.toggle(event.id)}
           />

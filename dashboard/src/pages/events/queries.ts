@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQueries } from '@tanstack/react-query'
 
-import { read, type Schemas } from '../../api/client.ts'
+import { read, type Api, type Schemas } from '../../api/client.ts'
 import type { EventSearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
 
@@ -10,8 +10,12 @@ type Delivery = Schemas['Delivery']
 const PAGE = 50
 /** Pages of deliveries that are read for one page of events. */
 const DELIVERY_PAGES_MAX = 3
+/** Newest events of a page whose deliveries are read: a live one grows. */
+const EVENTS_MAX = 100
 const FINAL = new Set<Schemas['DeliveryStatus']>(['succeeded', 'failed', 'cancelled'])
 const AGAIN_MS = 3000
+/** A delivery is stored with its event; a second covers the rounding of both times. */
+const ROUNDING_MS = 1000
 
 /** The filter as the API takes it. */
 export function eventQuery({ status, source, q, from, to }: EventSearch) {
@@ -43,44 +47,69 @@ export function useEvents(search: EventSearch) {
   })
 }
 
-/** The deliveries of listed events by event: read by the span of time of each page, which is few requests. */
-export function useDeliveriesOf(
-  pages: readonly (readonly EventSummary[])[],
-): Map<string, Delivery[]> {
-  const { api, projectId } = useProject()
-  const spans = pages.flatMap((page) => spanOf(page))
-  const answers = useQueries({
-    queries: spans.map((query) => ({
-      queryKey: [projectId, 'deliveries-of-events', query],
-      queryFn: async () => {
-        const found: Delivery[] = []
-        let cursor: string | null = null
-        for (let count = 0; count < DELIVERY_PAGES_MAX; count++) {
-          const answer: Schemas['DeliveryList'] = await read(
-            api.GET('/deliveries', {
-              params: { query: { ...query, limit: 100, ...(cursor === null ? {} : { cursor }) } },
-            }),
-          )
-          found.push(...answer.data)
-          cursor = answer.nextCursor
-          if (cursor === null) break
-        }
-        return found
-      },
-      placeholderData: keepPreviousData,
-      refetchInterval: ({ state }: { state: { data: Delivery[] | undefined } }) =>
-        state.data?.some(({ status }) => !FINAL.has(status)) === true ? AGAIN_MS : false,
-    })),
-  })
-  const all = answers.flatMap(({ data }) => data ?? [])
-  return Map.groupBy(all, ({ eventId }) => eventId ?? '')
+interface Read {
+  deliveries: Delivery[]
+  /** Where reading ended before all were read: of events from then and before some may be missing. */
+  endedAt: string | undefined
 }
 
-function spanOf(page: readonly EventSummary[]): { from: string; to: string }[] {
-  const newest = page.at(0)
+/** The deliveries of listed events: read by the span of time of each page, which is few requests. */
+export function useDeliveriesOf(pages: readonly (readonly EventSummary[])[]): {
+  byEvent: Map<string, Delivery[]>
+  /** Events of which not all deliveries were read, for a page has more than are read for it. */
+  unread: Set<string>
+} {
+  const { api, projectId } = useProject()
+  const listed = pages
+    .filter((page) => page.length > 0)
+    .map((page) => ({ read: page.slice(0, EVENTS_MAX), rest: page.slice(EVENTS_MAX) }))
+  const answers = useQueries({
+    queries: listed
+      .map((page) => spanOf(page.read))
+      .map((query) => ({
+        queryKey: [projectId, 'deliveries-of-events', query],
+        queryFn: () => readDeliveries(api, query),
+        placeholderData: keepPreviousData,
+        refetchInterval: ({ state }: { state: { data: Read | undefined } }) =>
+          state.data?.deliveries.some(({ status }) => !FINAL.has(status)) === true
+            ? AGAIN_MS
+            : false,
+      })),
+  })
+  const all = answers.flatMap(({ data }) => data?.deliveries ?? [])
+  const unread = listed.flatMap((page, index) => [
+    ...unreadOf(page.read, answers[index]?.data?.endedAt),
+    ...page.rest.map(({ id }) => id),
+  ])
+  return { byEvent: Map.groupBy(all, ({ eventId }) => eventId ?? ''), unread: new Set(unread) }
+}
+
+async function readDeliveries(api: Api, query: { from: string; to: string }): Promise<Read> {
+  const deliveries: Delivery[] = []
+  let cursor: string | null = null
+  for (let count = 0; count < DELIVERY_PAGES_MAX; count++) {
+    const answer: Schemas['DeliveryList'] = await read(
+      api.GET('/deliveries', {
+        params: { query: { ...query, limit: 100, ...(cursor === null ? {} : { cursor }) } },
+      }),
+    )
+    deliveries.push(...answer.data)
+    cursor = answer.nextCursor
+    if (cursor === null) return { deliveries, endedAt: undefined }
+  }
+  return { deliveries, endedAt: deliveries.at(-1)?.createdAt }
+}
+
+/** Lists are newest first. */
+function unreadOf(page: readonly EventSummary[], endedAt: string | undefined): string[] {
+  if (endedAt === undefined) return []
+  const endedMs = Date.parse(endedAt) + ROUNDING_MS
+  return page.filter(({ createdAt }) => Date.parse(createdAt) <= endedMs).map(({ id }) => id)
+}
+
+function spanOf(page: readonly EventSummary[]): { from: string; to: string } {
+  const [newest] = page
   const oldest = page.at(-1)
-  if (newest === undefined || oldest === undefined) return []
-  // A delivery is stored with its event; a second covers the rounding of both times.
-  const to = new Date(Date.parse(newest.createdAt) + 1000).toISOString()
-  return [{ from: oldest.createdAt, to }]
+  const to = new Date(Date.parse(newest?.createdAt ?? '') + ROUNDING_MS).toISOString()
+  return { from: oldest?.createdAt ?? to, to }
 }

@@ -1,11 +1,10 @@
 import { Link } from '@tanstack/react-router'
 
 import type { Schemas } from '../../api/client.ts'
-import { compact, span, whole } from '../../parts/words/numbers.ts'
-import type { Range } from '../../routes/values.ts'
+import { compact, span as spanText, whole } from '../../parts/words/numbers.ts'
 import { useProject } from '../../shell/project.tsx'
 import { useCounts, useWaiting } from './queries.ts'
-import { SPANS } from './range.ts'
+import { boundsOf, SPANS, type Span } from './range.ts'
 
 import './figures.css'
 
@@ -21,17 +20,11 @@ function shareOf(part: number, all: number): string {
 }
 
 /** Four numbers that say whether all is well. */
-export function Figures({
-  range,
-  counts,
-}: {
-  range: Range
-  counts: readonly Bucket[] | undefined
-}) {
+export function Figures({ span, counts }: { span: Span; counts: readonly Bucket[] | undefined }) {
   const { projectId } = useProject()
   const succeeded = sum(counts ?? [], ({ deliveries }) => deliveries.succeeded)
   const failed = sum(counts ?? [], ({ deliveries }) => deliveries.failed)
-  const from = new Date(Date.now() - SPANS[range].ms).toISOString()
+  const bounds = boundsOf(span)
   return (
     <dl className="figures">
       <RateNow />
@@ -39,7 +32,7 @@ export function Figures({
         <dt>Succeeded</dt>
         <dd>{counts === undefined ? '…' : shareOf(succeeded, succeeded + failed)}</dd>
         <dd className="muted">
-          {compact(succeeded)} of {compact(succeeded + failed)} in {SPANS[range].words}
+          {compact(succeeded)} of {compact(succeeded + failed)} in {span.words}
         </dd>
       </div>
       <Waiting />
@@ -50,12 +43,12 @@ export function Figures({
         </dd>
         <dd className="muted">
           {failed === 0 ? (
-            `in ${SPANS[range].words}`
+            `in ${span.words}`
           ) : (
             <Link
               to="/p/$projectId/deliveries"
               params={{ projectId }}
-              search={{ status: 'failed', from }}
+              search={{ status: 'failed', ...bounds }}
             >
               Show them
             </Link>
@@ -68,7 +61,7 @@ export function Figures({
 
 /** The last whole minute: the present one has only begun. */
 function RateNow() {
-  const { data } = useCounts('1h')
+  const { data } = useCounts(SPANS['1h'])
   const last = data?.at(-2)?.events
   const received =
     last === undefined ? 0 : last.received + last.filtered + last.unmatched + last.rejected
@@ -95,7 +88,7 @@ function Waiting() {
           'nothing waits'
         ) : (
           <>
-            {age !== null && `oldest ${span(age * 1000)}, `}
+            {age !== null && `oldest ${spanText(age * 1000)}, `}
             {whole(data?.throttled ?? 0)} throttled,{' '}
             <Link
               to="/p/$projectId/deliveries"

@@ -1,25 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Navigate, useNavigate, useSearch } from '@tanstack/react-router'
+import { Navigate, useNavigate, useSearch } from '@tanstack/react-router'
 
 import { read, type Schemas } from '../../api/client.ts'
 import { Bars, type Bar } from '../../parts/charts/bars.tsx'
 import { LatencyLines } from '../../parts/charts/latency-lines.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { timeText } from '../../parts/words/time.tsx'
-import { RANGES, type Range } from '../../routes/values.ts'
 import { useProject } from '../../shell/project.tsx'
 import { Attention } from './attention.tsx'
 import { Figures } from './figures.tsx'
 import { useCounts } from './queries.ts'
-import { bucketMs, SPANS } from './range.ts'
+import { RangeChoice } from './range-choice.tsx'
+import { bucketMs, spanOf, type Span } from './range.ts'
 import { Talkers } from './talkers.tsx'
 
 type Bucket = Schemas['DashboardBucket']
 
 export function Overview() {
-  const { range = '24h' } = useSearch({ from: '/inside/p/$projectId/' })
+  const search = useSearch({ from: '/inside/p/$projectId/' })
+  const span = spanOf(search)
   const { api, projectId } = useProject()
-  const counts = useCounts(range)
+  const counts = useCounts(span)
   const presence = useQuery({
     queryKey: [projectId, 'has-any'],
     queryFn: () => read(api.GET('/events/has-any')),
@@ -33,16 +34,16 @@ export function Overview() {
     <>
       <header>
         <h1>Overview</h1>
-        <RangeChoice range={range} />
+        <RangeChoice span={span} />
       </header>
-      <Figures range={range} counts={counts.data} />
+      <Figures span={span} counts={counts.data} />
       <Attention />
       <Loaded query={counts} noun="The overview">
         {(buckets) => (
           <div className="columns">
             <section className="section">
               <h2>Outcomes</h2>
-              <Outcomes buckets={buckets} range={range} />
+              <Outcomes buckets={buckets} span={span} />
             </section>
             <section className="section">
               <h2>Time to deliver</h2>
@@ -51,51 +52,37 @@ export function Overview() {
           </div>
         )}
       </Loaded>
-      <Talkers range={range} />
+      <Talkers span={span} />
     </>
   )
 }
 
-function RangeChoice({ range }: { range: Range }) {
-  const { projectId } = useProject()
-  return (
-    <nav className="buttons" aria-label="Range">
-      {RANGES.map((each) => (
-        <Link
-          key={each}
-          className="button"
-          to="/p/$projectId"
-          params={{ projectId }}
-          search={{ range: each }}
-          aria-current={each === range ? 'true' : undefined}
-          replace
-        >
-          {each}
-        </Link>
-      ))}
-    </nav>
-  )
-}
-
-function Outcomes({ buckets, range }: { buckets: readonly Bucket[]; range: Range }) {
+function Outcomes({ buckets, span }: { buckets: readonly Bucket[]; span: Span }) {
   const { projectId } = useProject()
   const navigate = useNavigate()
-  const open = (index: number) => {
-    const bucket = buckets[index]
-    if (bucket === undefined) return
-    const end = Date.parse(bucket.start) + bucketMs(SPANS[range].granularity)
-    void navigate({
-      to: '/p/$projectId/events',
-      params: { projectId },
-      search: { from: bucket.start, to: new Date(end).toISOString() },
-    })
+  const boundsOfBars = (first: number, last: number) => {
+    const [from, end] = [buckets[first]?.start, buckets[last]?.start]
+    if (from === undefined || end === undefined) return undefined
+    const to = new Date(Date.parse(end) + bucketMs(span.granularity)).toISOString()
+    return { from, to }
+  }
+  const open = (first: number, last: number) => {
+    const search = boundsOfBars(first, last)
+    if (search === undefined) return
+    void navigate({ to: '/p/$projectId/events', params: { projectId }, search })
+  }
+  const narrow = (first: number, last: number) => {
+    const search = boundsOfBars(first, last)
+    if (search === undefined) return
+    void navigate({ to: '/p/$projectId', params: { projectId }, search })
   }
   return (
     <Bars
-      label={`Deliveries of ${SPANS[range].words}`}
+      label={`Deliveries of ${span.words}`}
       overlayName="retries"
       bars={buckets.map(barOf)}
       open={open}
+      narrow={narrow}
     />
   )
 }

@@ -1,22 +1,21 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 
 import { read } from '../../api/client.ts'
-import type { Range } from '../../routes/values.ts'
 import { useProject } from '../../shell/project.tsx'
-import { SPANS } from './range.ts'
+import { boundsOf, type Span } from './range.ts'
 
 const AGAIN_MS = 5000
 
 /** Roll-ups alone: the page costs the same with ten events and with ten million. */
-export function useCounts(range: Range) {
+export function useCounts(span: Span) {
   const { api, projectId } = useProject()
-  const { ms, granularity } = SPANS[range]
+  const { granularity } = span
   return useQuery({
-    queryKey: [projectId, 'counts', range],
+    queryKey: [projectId, 'counts', span],
     queryFn: () =>
       read(
         api.GET('/stats/dashboard', {
-          params: { query: { granularity, from: new Date(Date.now() - ms).toISOString() } },
+          params: { query: { granularity, ...boundsOf(span) } },
         }),
       ).then(({ data }) => data),
     refetchInterval: AGAIN_MS,
@@ -24,19 +23,18 @@ export function useCounts(range: Range) {
   })
 }
 
-export function useCountsBySource(range: Range) {
+export function useCountsBySource(span: Span) {
   const { api, projectId } = useProject()
-  const { ms } = SPANS[range]
   return useQuery({
-    queryKey: [projectId, 'counts-by-source', range],
+    queryKey: [projectId, 'counts-by-source', span],
     queryFn: () =>
       read(
         api.GET('/stats/dashboard', {
           params: {
             query: {
-              granularity: ms > 24 * 3_600_000 ? 'day' : 'hour',
+              granularity: sourceGranularity(span),
               groupBy: 'source',
-              from: new Date(Date.now() - ms).toISOString(),
+              ...boundsOf(span),
             },
           },
         }),
@@ -44,6 +42,12 @@ export function useCountsBySource(range: Range) {
     refetchInterval: AGAIN_MS * 2,
     placeholderData: keepPreviousData,
   })
+}
+
+/** Few buckets suffice for a sum, as long as they do not reach far past the span. */
+function sourceGranularity({ ms, granularity, fixed }: Span): Span['granularity'] {
+  if (fixed !== undefined) return granularity
+  return ms > 24 * 3_600_000 ? 'day' : 'hour'
 }
 
 export function useWaiting() {

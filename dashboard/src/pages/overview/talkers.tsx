@@ -2,10 +2,9 @@ import { Link } from '@tanstack/react-router'
 
 import { useNames } from '../../parts/names/names.ts'
 import { whole } from '../../parts/words/numbers.ts'
-import type { Range } from '../../routes/values.ts'
 import { useProject } from '../../shell/project.tsx'
 import { useCountsBySource } from './queries.ts'
-import { SPANS } from './range.ts'
+import type { Span } from './range.ts'
 
 const SHOWN = 5
 
@@ -15,10 +14,10 @@ interface Talker {
 }
 
 /** Who sends most, and who is refused most: the first question when a relay is flooded. */
-export function Talkers({ range }: { range: Range }) {
+export function Talkers({ span }: { span: Span }) {
   const { projectId } = useProject()
   const { nameOf } = useNames()
-  const { data = [] } = useCountsBySource(range)
+  const { data = [] } = useCountsBySource(span)
   const bySource = new Map<string, Talker>()
   for (const { group, events } of data) {
     if (group === undefined) continue
@@ -69,7 +68,7 @@ export function Talkers({ range }: { range: Range }) {
                 )}
               </td>
               <td className="number" data-label="A second">
-                {(((accepted + rejected) / SPANS[range].ms) * 1000).toFixed(2)}
+                {(((accepted + rejected) / span.ms) * 1000).toFixed(2)}
               </td>
             </tr>
           ))}

@@ -43,7 +43,7 @@ export function SourcePage() {
             {tab === 'setup' && <SetUp source={found} />}
             {tab === 'verify' && <VerifySignature source={found} eventId={event} />}
             {tab === 'rotation' && <Rotation source={found} />}
-            {tab === 'settings' && <Settings key={found.updatedAt} source={found} />}
+            {tab === 'settings' && <Settings key={found.id} source={found} />}
           </>
         )
       }}

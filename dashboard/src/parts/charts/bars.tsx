@@ -10,30 +10,50 @@ export interface Bar {
   overlay: number
 }
 
-/** Stacked bars with retries visible. Arrow keys choose a span, Enter opens it. */
+/** Bars that lie side by side, from one to another. */
+type Run = readonly [from: number, to: number]
+
+const within = (index: number, [one, other]: Run): boolean =>
+  index >= Math.min(one, other) && index <= Math.max(one, other)
+
+/**
+ * Stacked bars with retries visible. Arrow keys choose a span, with Shift several, Enter opens what is chosen; a drag over
+ * several narrows the chart to them.
+ */
 export function Bars({
   bars,
   label,
   overlayName,
   open,
+  narrow,
 }: {
   bars: readonly Bar[]
   label: string
   overlayName: string
-  open: (index: number) => void
+  open: (first: number, last: number) => void
+  narrow: (first: number, last: number) => void
 }) {
-  const [chosen, setChosen] = useState<number>()
+  const [chosen, setChosen] = useState<Run>()
+  const [isDragging, setDragging] = useState(false)
   const highest = Math.max(1, ...bars.map(({ parts, overlay }) => Math.max(overlay, sumOf(parts))))
-  const shown = chosen === undefined ? undefined : bars[chosen]
+  const shown = chosen === undefined ? undefined : bars.filter((_, index) => within(index, chosen))
   const height = (value: number) => `${(value / highest) * 100}%`
+  const end = bars.length - 1
+  const act = (run: Run, what: typeof open) => what(Math.min(...run), Math.max(...run))
   const move = (event: React.KeyboardEvent) => {
-    const at = chosen ?? bars.length - 1
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: bars.length - 1 }[event.key]
+    const [from, at] = chosen ?? [end, end]
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: end }[event.key]
     if (to !== undefined) {
       event.preventDefault()
-      setChosen(Math.max(0, Math.min(bars.length - 1, to)))
+      const next = Math.max(0, Math.min(end, to))
+      setChosen([event.shiftKey ? from : next, next])
     }
-    if (event.key === 'Enter') open(at)
+    if (event.key === 'Enter') act(chosen ?? [end, end], open)
+  }
+  const drop = (index: number) => {
+    const run: Run = isDragging && chosen !== undefined ? [chosen[0], index] : [index, index]
+    setDragging(false)
+    act(run, run[0] === index ? open : narrow)
   }
   return (
     <figure className="bars-chart">
@@ -45,20 +65,30 @@ export function Bars({
         className="bars"
         role="slider"
         tabIndex={0}
-        aria-label={`${label}: choose a span, Enter opens its events`}
+        aria-label={`${label}: choose a span, with Shift several, Enter opens their events`}
         aria-valuemin={0}
-        aria-valuemax={Math.max(0, bars.length - 1)}
-        aria-valuenow={chosen ?? Math.max(0, bars.length - 1)}
-        aria-valuetext={spoken(shown ?? bars.at(-1), overlayName)}
+        aria-valuemax={Math.max(0, end)}
+        aria-valuenow={chosen?.[1] ?? Math.max(0, end)}
+        aria-valuetext={spoken(shown ?? bars.slice(-1), overlayName)}
         onKeyDown={move}
-        onMouseLeave={() => setChosen(undefined)}
+        onPointerLeave={() => {
+          setDragging(false)
+          setChosen(undefined)
+        }}
       >
         {bars.map((bar, index) => (
           <span
             key={bar.label}
-            className={index === chosen ? 'pile chosen' : 'pile'}
-            onMouseEnter={() => setChosen(index)}
-            onClick={() => open(index)}
+            className={chosen !== undefined && within(index, chosen) ? 'pile chosen' : 'pile'}
+            onPointerEnter={() => setChosen([isDragging ? (chosen?.[0] ?? index) : index, index])}
+            onPointerDown={(event) => {
+              // A finger that scrolls is no brush.
+              if (event.pointerType !== 'mouse' || event.button !== 0) return
+              event.preventDefault()
+              setDragging(true)
+              setChosen([index, index])
+            }}
+            onPointerUp={() => drop(index)}
           >
             {bar.parts.map(({ name, tone, value }) => (
               <i key={name} className={tone} style={{ height: height(value) }} />
@@ -80,10 +110,17 @@ export function Bars({
 
 const sumOf = (parts: Bar['parts']): number => parts.reduce((sum, { value }) => sum + value, 0)
 
-function spoken(bar: Bar | undefined, overlayName: string): string {
-  if (bar === undefined) return 'nothing'
-  const counts = bar.parts.map(({ name, value }) => `${value} ${name}`)
-  return `${bar.label}: ${[...counts, `${bar.overlay} ${overlayName}`].join(', ')}`
+function spoken(bars: readonly Bar[], overlayName: string): string {
+  const [first] = bars
+  if (first === undefined) return 'nothing'
+  const last = bars.at(-1) ?? first
+  const when = last === first ? first.label : `${first.label} to ${last.label}`
+  const counts = first.parts.map(({ name }) => {
+    const values = bars.map(({ parts }) => parts.find((part) => part.name === name)?.value ?? 0)
+    return `${values.reduce((sum, value) => sum + value, 0)} ${name}`
+  })
+  const overlay = bars.reduce((sum, bar) => sum + bar.overlay, 0)
+  return `${when}: ${[...counts, `${overlay} ${overlayName}`].join(', ')}`
 }
 
 function Legend({ bar, overlayName }: { bar: Bar | undefined; overlayName: string }) {

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { read, type Schemas } from '../../../api/client.ts'
 import { DangerAction } from '../../../parts/danger-action.tsx'
 import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
+import { formKey } from '../../../parts/forms/form-key.ts'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { toast } from '../../../parts/toast.tsx'
 import { useProject } from '../../../shell/project.tsx'
@@ -39,11 +40,13 @@ function useSave(destination: Destination, changes: () => Schemas['DestinationCh
 }
 
 export function Settings({ destination }: { destination: Destination }) {
+  const { name, url, timeoutMs, auth, retryPolicy } = destination
+  const { rateLimit, rateLimitPeriod, maxConcurrency } = destination
   return (
     <>
-      <Address destination={destination} />
-      <Pace destination={destination} />
-      <Retries destination={destination} />
+      <Address key={formKey(name, url, timeoutMs, auth)} destination={destination} />
+      <Pace key={formKey(rateLimit, rateLimitPeriod, maxConcurrency)} destination={destination} />
+      <Retries key={formKey(retryPolicy)} destination={destination} />
       <Danger destination={destination} />
     </>
   )

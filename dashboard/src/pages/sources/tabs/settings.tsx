@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { read, type Schemas } from '../../../api/client.ts'
 import { DangerAction } from '../../../parts/danger-action.tsx'
 import { AreaField, CheckField, TextField } from '../../../parts/forms/fields.tsx'
+import { formKey } from '../../../parts/forms/form-key.ts'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { toast } from '../../../parts/toast.tsx'
 import { linesOf } from '../../../parts/verifier/needs.ts'
@@ -24,10 +25,16 @@ const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'GET'] as const
 type Source = Schemas['Source']
 
 export function Settings({ source }: { source: Source }) {
+  const { name, eventTypeField, idempotencyKeys, maxPayloadSizeKb, allowedMethods } = source
+  const general = [name, eventTypeField, idempotencyKeys, maxPayloadSizeKb, allowedMethods]
   return (
     <>
-      <General source={source} />
-      {source.kind === 'email' ? <MailVerifier source={source} /> : <Verifier source={source} />}
+      <General key={formKey(general)} source={source} />
+      {source.kind === 'email' ? (
+        <MailVerifier key={formKey(source.verifier)} source={source} />
+      ) : (
+        <Verifier key={formKey(source.verifier)} source={source} />
+      )}
       <Danger source={source} />
     </>
   )
