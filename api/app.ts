@@ -19,7 +19,6 @@ import { mountAgents } from './agents/mount-agents.ts'
 import { servePage } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
-import { serveSite } from './site/site.ts'
 import { openHealth } from './front/health.ts'
 import { LINKS, LINKS_HEADERS } from './front/root-links.ts'
 import { checkRoutes } from './http/check-routes.ts'
@@ -30,6 +29,7 @@ import { logFault, logRequests } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
 import { openApiDocument, openApiRoute } from './openapi/document.ts'
 import { APP_ROUTES, ROUTES } from './routes.ts'
+import { serveSite } from './site/site.ts'
 
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
 
@@ -99,13 +99,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   const text = JSON.stringify(document)
   app.setReplySerializer((body) => (body === document ? text : JSON.stringify(body)))
   app.get('/openapi.json', fixed(text, { 'content-type': 'application/json; charset=utf-8' }))
-  const { site } = deps
-  if (site === undefined) app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
-  else {
-    for (const path of ['/docs', '/docs/*']) {
-      app.get(path, async (request, reply) => await serveSite(site, request, reply))
-    }
-  }
+  mountDocs(app, deps, document)
   app.get('/', fixed(LINKS, LINKS_HEADERS))
   const isHealthy = openHealth(deps)
   app.get('/healthz', async (_request, reply) => {
@@ -122,6 +116,21 @@ function mountAll(app: FastifyInstance, deps: Deps, routes: readonly Route[]): v
   for (const each of APP_ROUTES) mountForPeople(app, deps, each)
   mountAccounts(app, deps)
   mountAgents(app, deps)
+}
+
+/** The documentation site where it is built, else the reference alone. */
+function mountDocs(
+  app: FastifyInstance,
+  { site }: Deps,
+  document: ReturnType<typeof openApiDocument>,
+): void {
+  if (site === undefined) {
+    app.get('/docs', fixed(docsPage(document), PAGE_HEADERS))
+    return
+  }
+  for (const path of ['/docs', '/docs/*']) {
+    app.get(path, async (request, reply) => await serveSite(site, request, reply))
+  }
 }
 
 /** Answers a client that has too many connections. */

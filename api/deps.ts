@@ -15,10 +15,10 @@ import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
 import type { BuiltFiles } from './dashboard/built-files.ts'
-import type { Site } from './site/site.ts'
 import type { Post } from './mail/post.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { Provider } from './sign-on/provider.ts'
+import type { Site } from './site/site.ts'
 
 /** Signature tests that one source may have. (decisions: Rotation, keys, roles; test-signature) */
 export const SIGNATURE_TESTS_PER_SECOND = 5

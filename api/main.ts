@@ -25,12 +25,12 @@ import { KeyStore } from '../core/verify/keys.ts'
 import { buildApp, connectionRefusal } from './app.ts'
 import { CallerLimits } from './auth/caller-limits.ts'
 import { readBuiltFiles } from './dashboard/built-files.ts'
-import { findSite } from './site/site.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
 import { openPost } from './mail/post.ts'
 import { SharedReads } from './shared-reads.ts'
 import { openProvider } from './sign-on/provider.ts'
+import { findSite } from './site/site.ts'
 
 /** Connections opened at the start in each pool: as many as one timeline uses. */
 const CONNECTIONS_MIN = 4

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 import { CONNECTIONS_PER_SOURCE } from './limits.ts'
 import { plansFaults } from './plans/plans-file.ts'
-import { certificateFault, type CertificateFiles } from './settings/certificate.ts'
+import type { CertificateFiles } from './settings/certificate.ts'
 import { clockFile, program, readableFile } from './settings/file-kinds.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
@@ -22,6 +22,13 @@ import {
   port,
   whole,
 } from './settings/setting-kinds.ts'
+import {
+  mailFaults,
+  providerFaults,
+  spoolFaults,
+  tlsFaults,
+  withoutOriginFaults,
+} from './settings/together.ts'
 import { TRACE_SECRET_NAMES, traceSettings } from './settings/trace-settings.ts'
 import {
   databaseUrl,
@@ -348,26 +355,6 @@ function samePorts(values: Values, one: PortName, other: PortName): string[] {
   return [`${one} and ${other} are both ${values[one]}: each needs a port of its own`]
 }
 
-function spoolFaults({ NATS_URL, SPOOL_NATS_URL, SPOOL_REPLICAS }: Values): string[] {
-  const isSame =
-    SPOOL_NATS_URL !== undefined &&
-    NATS_URL !== undefined &&
-    URL.parse(SPOOL_NATS_URL)?.host === URL.parse(NATS_URL)?.host
-  if (!isSame || SPOOL_REPLICAS !== undefined) return []
-  return [
-    'SPOOL_NATS_URL: is the server of NATS_URL. The spool needs one of its own, or copies on a cluster: SPOOL_REPLICAS',
-  ]
-}
-
-function mailFaults({ SMTP_URL, MAIL_FROM }: Values): string[] {
-  if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
-  return [
-    SMTP_URL === undefined
-      ? 'MAIL_FROM: needs SMTP_URL, the server that mail is sent through'
-      : 'SMTP_URL: needs MAIL_FROM, such as Postern <postern@example.com>',
-  ]
-}
-
 /** The settings of the listener of mail, which is a part of ingest. */
 function smtpFaults(values: Values): string[] {
   const { SMTP_PORT, SMTP_DOMAIN } = values
@@ -378,46 +365,6 @@ function smtpFaults(values: Values): string[] {
     ...samePorts(values, 'INGEST_PORT', 'SMTP_PORT'),
     ...samePorts({ OPS_PORT, ...values }, 'OPS_PORT', 'SMTP_PORT'),
     ...tlsFaults(values),
-  ]
-}
-
-function tlsFaults({ SMTP_TLS_CERT_FILE, SMTP_TLS_KEY_FILE }: Values): string[] {
-  if (SMTP_TLS_CERT_FILE === undefined && SMTP_TLS_KEY_FILE === undefined) return []
-  if (SMTP_TLS_CERT_FILE === undefined || SMTP_TLS_KEY_FILE === undefined) {
-    return ['SMTP_TLS_CERT_FILE and SMTP_TLS_KEY_FILE: set both of them, or none']
-  }
-  const fault = certificateFault({ cert: SMTP_TLS_CERT_FILE, key: SMTP_TLS_KEY_FILE })
-  return fault === undefined ? [] : [`SMTP_TLS_CERT_FILE and SMTP_TLS_KEY_FILE: ${fault}`]
-}
-
-function providerFaults(values: Values): string[] {
-  const { OIDC_ISSUER, OIDC_CLIENT_ID, AUTH_PASSWORDS } = values
-  if (OIDC_ISSUER !== undefined) {
-    return OIDC_CLIENT_ID === undefined
-      ? ['OIDC_ISSUER: needs OIDC_CLIENT_ID, by which the provider knows this installation']
-      : []
-  }
-  const idle = (['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const).filter(
-    (name) => values[name] !== undefined,
-  )
-  return [
-    ...idle.map((name) => `${name}: needs OIDC_ISSUER, the provider that it is of`),
-    ...(AUTH_PASSWORDS === 'off'
-      ? ['AUTH_PASSWORDS: nobody could sign in. Set OIDC_ISSUER, or leave passwords on']
-      : []),
-  ]
-}
-
-/** A role does not know under which address people reach it. */
-function withoutOriginFaults({ API_URL, SMTP_URL, OIDC_ISSUER }: Values): string[] {
-  if (API_URL !== undefined) return []
-  return [
-    ...(SMTP_URL === undefined
-      ? []
-      : ['SMTP_URL: needs API_URL, the origin that links in mails begin with']),
-    ...(OIDC_ISSUER === undefined
-      ? []
-      : ['OIDC_ISSUER: needs API_URL, the origin that the provider sends people back to']),
   ]
 }
 

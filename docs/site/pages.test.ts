@@ -30,8 +30,7 @@ test.each(LISTED)('docs/%s.md has a title and links to files that are there', (p
   const file = new URL(`${page}.md`, DOCS)
   const text = readFileSync(file, 'utf8')
   expect(text).toMatch(/^# .+\n/)
-  for (const [, to = ''] of text.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)) {
-    if (!/^[a-z]+:/.test(to) && !to.startsWith('/'))
-      expect(existsSync(new URL(to, file)), to).toBe(true)
-  }
+  const links = [...text.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to)
+  const ours = links.filter((to) => !/^[a-z]+:/.test(to) && !to.startsWith('/'))
+  expect(ours.filter((to) => !existsSync(new URL(to, file)))).toEqual([])
 })

@@ -10,7 +10,7 @@ import { hasChromium, openBrowser, openVisit } from './browser.ts'
 const told = inject('dashboard')
 /** `.ci/run` builds it; elsewhere a site that is not built is a skipped test. */
 const isBuilt = existsSync('docs/site/dist/index.html') || process.env['CI'] !== undefined
-const withSite = test.skipIf(!hasChromium || !isBuilt)
+const cannotRun = !hasChromium || !isBuilt
 
 let browser: Browser
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const RULES = "['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa']"
 const RUN = `axe.run(document, { runOnly: ${RULES} }).then(({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).slice(0, 3).join(' | ')))`
 
-withSite.for([
+test.skipIf(cannotRun).for([
   { width: 1280, colorScheme: 'light' },
   { width: 360, colorScheme: 'dark' },
 ] as const)(
@@ -52,7 +52,7 @@ withSite.for([
   },
 )
 
-withSite('the documentation is searched without a foreign request', async () => {
+test.skipIf(cannotRun)('the documentation is searched without a foreign request', async () => {
   await using visit = await openVisit(browser, told.apiUrl)
   const { page, faults } = visit
   await page.goto(`${told.apiUrl}/docs/start`)
@@ -67,12 +67,15 @@ withSite('the documentation is searched without a foreign request', async () => 
   expect(faults).toEqual([])
 })
 
-withSite('a page is there as Markdown, and an address that is none is 404', async () => {
-  const index = await (await fetch(`${told.apiUrl}/docs/llms.txt`)).text()
-  expect(index).toContain('(/docs/filters.md)')
-  const page = await fetch(`${told.apiUrl}/docs/filters.md`)
-  expect(page.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
-  expect(await page.text()).toMatch(/^# Filters\n/)
-  expect((await fetch(`${told.apiUrl}/docs/nothing`)).status).toBe(404)
-  expect((await fetch(`${told.apiUrl}/docs/..%2f..%2fpackage.json`)).status).toBe(404)
-})
+test.skipIf(cannotRun)(
+  'a page is there as Markdown, and an address that is none is 404',
+  async () => {
+    const index = await (await fetch(`${told.apiUrl}/docs/llms.txt`)).text()
+    expect(index).toContain('(/docs/filters.md)')
+    const page = await fetch(`${told.apiUrl}/docs/filters.md`)
+    expect(page.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+    expect(await page.text()).toMatch(/^# Filters\n/)
+    expect((await fetch(`${told.apiUrl}/docs/nothing`)).status).toBe(404)
+    expect((await fetch(`${told.apiUrl}/docs/..%2f..%2fpackage.json`)).status).toBe(404)
+  },
+)
