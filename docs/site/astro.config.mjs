@@ -14,8 +14,6 @@ export default defineConfig({
       title: 'Postern',
       description: 'A webhook relay that you run yourself.',
       customCss: ['./src/styles/site.css'],
-      // Examples of the reference stand on a lighter ground than other code.
-      expressiveCode: { minSyntaxHighlightingColorContrast: 8 },
       plugins: [
         starlightOpenApi([
           { base: 'reference', schema: './openapi.json', sidebar: { label: 'API reference' } },
