@@ -84,6 +84,7 @@ test.each([
   ['its own namespace alone', true],
 ] as const)(
   'with the rights of the chart for %s everything works, and each right is needed',
+  { retry: 1 },
   async (_, isNamespaced) => {
     await using own = await openScene()
     scene = own
