@@ -76,7 +76,7 @@ test('an installation without an organisation gets one with its first owner', as
   expect(made.body.organisations).toMatchObject([{ name: 'Main', role: 'owner' }])
   const path = `/auth/organisations/${made.body.organisations[0].id}/projects`
   const { data } = (await browser.visit('GET', path)).body
-  expect(data).toMatchObject([{ name: 'Default', isDefault: true }])
+  expect(data).toMatchObject([{ name: 'Default', isDefault: true, createdAt: expect.any(String) }])
   const sources = await browser.visit('POST', `/app/api/${data[0].id}/sources`, { name: 'first' })
   expect(sources.status).toBe(201)
 })

@@ -261,3 +261,27 @@ test.skipIf(!hasChromium)(
     expect(faults).toEqual([])
   },
 )
+
+test.skipIf(!hasChromium)('a project is made, opened, renamed and deleted', async () => {
+  await using visit = await visitAsOwner(browser, told)
+  const { page, faults } = visit
+  const list = `${told.apiUrl}/org/${told.organisationId}/projects`
+  const name = `a shop ${Date.now()}`
+  await page.goto(list)
+  await page.getByRole('button', { name: 'New project' }).click()
+  await page.getByLabel('Name').fill(name)
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('link', { name, exact: true }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+  await page.getByRole('link', { name: 'Projects' }).click()
+  await page.getByRole('row', { name }).getByRole('button', { name: 'Rename…' }).click()
+  await page.getByLabel('Name', { exact: true }).fill(`${name} two`)
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  const row = page.getByRole('row', { name: `${name} two` })
+  await row.getByRole('button', { name: 'Delete…' }).click()
+  await page.getByLabel('to go on').fill(`${name} two`)
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await row.waitFor({ state: 'detached' })
+  expect(faults).toEqual([])
+})

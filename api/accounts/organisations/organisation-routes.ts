@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { timestamp } from '../../../core/clock.ts'
 import { findOrganisation } from '../../../core/db/configuration/organisations.ts'
 import { listProjectsOf } from '../../../core/db/configuration/projects.ts'
 import { listAudit } from '../../../core/db/requests/audit.ts'
@@ -24,10 +25,11 @@ export const ORGANISATION_ROUTES = [
     body: null,
     async handle({ deps, organisationId }) {
       const projects = await listProjectsOf(deps.db, organisationId)
-      const data = projects.map(({ id, name, isDefault }) => ({
+      const data = projects.map(({ id, name, isDefault, createdAt }) => ({
         id: encodeId('prj', id),
         name,
         isDefault,
+        createdAt: timestamp(createdAt.getTime()),
       }))
       return { status: 200, body: { data } }
     },

@@ -17,6 +17,7 @@ export interface Project {
   id: string
   name: string
   isDefault: boolean
+  createdAt: string
 }
 
 /** The projects of an organisation: the first question, before any project is known. */
@@ -45,7 +46,7 @@ export function useReach(): { organisation: Organisation; project: Project }[] |
     queryFn: async ({ client }) => {
       const lists = await Promise.all(
         organisations.map(async (organisation) => {
-          const projects = await client.ensureQueryData(projectsQuery(organisation.id))
+          const projects = await client.fetchQuery(projectsQuery(organisation.id))
           return projects.map((project) => ({ organisation, project }))
         }),
       )

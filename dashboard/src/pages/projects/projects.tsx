@@ -1,39 +1,31 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import { openApi, read } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { Loaded } from '../../parts/states.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
-
-type Project = Schemas['Project']
+import { useReach, type Project } from '../../shell/session.ts'
 
 function useAgain() {
-  const { organisation, projectId } = useProject()
+  const { organisation } = useProject()
   const client = useQueryClient()
   return async () => {
     await client.invalidateQueries({ queryKey: ['projects', organisation.id] })
     await client.invalidateQueries({ queryKey: ['reach'] })
-    await client.invalidateQueries({ queryKey: [projectId, 'projects'] })
   }
 }
 
 export function Projects() {
-  const { api, projectId } = useProject()
+  const { organisation } = useProject()
   const [edited, setEdited] = useState<Project | 'new' | null>(null)
-  const projects = useQuery({
-    queryKey: [projectId, 'projects'],
-    queryFn: () =>
-      read(
-        api.GET('/projects', { params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } } }),
-      ),
-  })
+  // `/app/api/{projectId}/projects` lists that project alone.
+  const projects = useReach()?.filter((each) => each.organisation.id === organisation.id) ?? []
   return (
     <>
       <header>
@@ -45,33 +37,28 @@ export function Projects() {
         </div>
       </header>
       {edited !== null && <ProjectDialog project={edited} onClose={() => setEdited(null)} />}
-      <Loaded query={projects} noun="The list">
-        {({ data }) => (
-          <table className="table cards">
-            <thead>
-              <tr>
-                <th>Project</th>
-                <th>Id</th>
-                <th>Made</th>
-                <th>
-                  <span className="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((project) => (
-                <ProjectRow key={project.id} project={project} edit={() => setEdited(project)} />
-              ))}
-            </tbody>
-          </table>
-        )}
-      </Loaded>
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>Project</th>
+            <th>Id</th>
+            <th>Made</th>
+            <th>
+              <span className="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {projects.map(({ project }) => (
+            <ProjectRow key={project.id} project={project} edit={() => setEdited(project)} />
+          ))}
+        </tbody>
+      </table>
     </>
   )
 }
 
 function ProjectRow({ project, edit }: { project: Project; edit: () => void }) {
-  const { api } = useProject()
   const again = useAgain()
   const params = { path: { id: project.id }, query: { cascade: true } }
   return (
@@ -100,7 +87,7 @@ function ProjectRow({ project, edit }: { project: Project; edit: () => void }) {
               action="Delete"
               typed={project.name}
               run={async () => {
-                await read(api.DELETE('/projects/{id}', { params }))
+                await read(openApi(project.id).DELETE('/projects/{id}', { params }))
                 await again()
               }}
             >
@@ -122,7 +109,7 @@ function ProjectDialog({ project, onClose }: { project: Project | 'new'; onClose
       project === 'new'
         ? read(api.POST('/projects', { body: { name } }))
         : read(
-            api.PATCH('/projects/{id}', {
+            openApi(project.id).PATCH('/projects/{id}', {
               params: { path: { id: project.id } },
               body: { data: { name } },
             }),
