@@ -142,6 +142,40 @@ test.skipIf(!hasChromium)(
 )
 
 test.skipIf(!hasChromium)(
+  'a member rescopes and revokes a key of their own, and leaves',
+  async () => {
+    const email = `ed-${Date.now()}@example.com`
+    await using visit = await visitAsMember(browser, told, email)
+    const { page, faults } = visit
+    await page.goto(`${told.apiUrl}/org/${told.organisationId}/keys`)
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByLabel('Name').fill(email)
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    const made = page.getByRole('dialog', { name: 'Copy the key now' })
+    await made.getByLabel('I have stored it').check()
+    await made.getByRole('button', { name: 'Done' }).click()
+    const key = page.getByRole('row', { name: email })
+    await key.getByRole('button', { name: 'Rescope…' }).click()
+    await page.getByLabel('Level of events').selectOption('none')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await key.getByRole('button', { name: 'Revoke…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await key.getByText('Revoked').waitFor()
+
+    await page.getByRole('link', { name: 'Members' }).click()
+    const other = page
+      .getByRole('row', { name: OWNER.email })
+      .getByRole('button', { name: 'Remove…' })
+    expect(await other.getAttribute('aria-disabled')).toBe('true')
+    await page.getByRole('row', { name: email }).getByRole('button', { name: 'Remove…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('You belong to no project').waitFor()
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
   'the owner invites somebody, and the link that is shown works',
   async () => {
     await using visit = await visitAsOwner(browser, told)

@@ -78,6 +78,7 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
   const reach = useReach()
   const [isOpen, setOpen] = useState(false)
   const bound = reach?.find(({ project }) => project.id === apiKey.projectId)?.project.name
+  const mayChange = mayAll || apiKey.createdBy === user.id
   const isDead = apiKey.revokedAt !== null
   return (
     <tr className={isDead ? 'dim' : undefined}>
@@ -105,9 +106,9 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
             <button
               type="button"
               className="button"
-              aria-disabled={!mayAll}
-              title={mayAll ? undefined : OWNERS_ONLY}
-              onClick={() => mayAll && setOpen(true)}
+              aria-disabled={!mayChange}
+              title={mayChange ? undefined : OWNERS_ONLY}
+              onClick={() => mayChange && setOpen(true)}
             >
               Rescope…
             </button>
@@ -115,7 +116,7 @@ function KeyRow({ apiKey }: { apiKey: Key }) {
               name="Revoke…"
               title={`Revoke ${apiKey.name}?`}
               action="Revoke"
-              isAllowed={mayAll || apiKey.createdBy === user.id}
+              isAllowed={mayChange}
               run={async () => {
                 await callAuth('DELETE', `${path}/keys/${apiKey.id}`)
                 await client.invalidateQueries({ queryKey: [path, 'keys'] })

@@ -7,7 +7,7 @@ import { DangerAction } from '../../parts/danger-action.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { useSession } from '../../shell/session.ts'
+import { forgetProject, useSession } from '../../shell/session.ts'
 import { Invitations } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { useMembers, useMembersAgain, useOrganisationPath } from './queries.ts'
@@ -83,6 +83,7 @@ function MemberRow({ member }: { member: Member }) {
   const { user } = useSession()
   const path = useOrganisationPath()
   const again = useMembersAgain()
+  const isSelf = member.id === user.id
   const [wanted, setWanted] = useState<Role>(member.role)
   const change = useAction(
     () => callAuth('PATCH', `${path}/members/${member.id}`, { role: wanted }),
@@ -92,7 +93,7 @@ function MemberRow({ member }: { member: Member }) {
     <tr>
       <td>
         {member.name}
-        {member.id === user.id && <span className="muted"> (you)</span>}
+        {isSelf && <span className="muted"> (you)</span>}
       </td>
       <td data-label="Email">{member.email}</td>
       <td data-label="Role">
@@ -129,14 +130,25 @@ function MemberRow({ member }: { member: Member }) {
           name="Remove…"
           title={`Remove ${member.name}?`}
           action="Remove"
+          isAllowed={mayAll || isSelf}
           run={async () => {
             await callAuth('DELETE', `${path}/members/${member.id}`)
-            await again()
+            if (isSelf) leave()
+            else await again()
           }}
         >
-          <p>The next request of this person is refused. Keys that they made stay.</p>
+          <p>
+            The next request of this person is refused. Keys that they made stay; their agents are
+            revoked.
+          </p>
         </DangerAction>
       </td>
     </tr>
   )
+}
+
+/** Begins anew, with what the person still belongs to. */
+function leave(): void {
+  forgetProject()
+  location.assign('/')
 }
