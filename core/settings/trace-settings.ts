@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { fileFault } from './file-kinds.ts'
+import { readableFile } from './file-kinds.ts'
 import { oneOf, plainText, refuse, whole } from './setting-kinds.ts'
 
 /** (OpenTelemetry: General SDK Configuration) */
@@ -41,11 +41,6 @@ const endpoint = z.string().transform((text, context) => {
 const protocol = oneOf(['http/protobuf', 'http/json'])
 const compression = oneOf(['none', 'gzip'])
 const timeout = whole(1, TIMEOUT_MS_MAX)
-
-const file = z.string().transform((path, context) => {
-  const fault = fileFault(path)
-  return fault === undefined ? path : refuse(context, fault)
-})
 
 /** `name=value,other=value`, percent-encoded as W3C Baggage has it. */
 function pairs(faultOf: (name: string, value: string) => string | undefined) {
@@ -106,12 +101,12 @@ export const traceSettings = {
   OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeout.optional(),
   OTEL_EXPORTER_OTLP_COMPRESSION: compression.default('none'),
   OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: compression.optional(),
-  OTEL_EXPORTER_OTLP_CERTIFICATE: file.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: file.optional(),
-  OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: file.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE: file.optional(),
-  OTEL_EXPORTER_OTLP_CLIENT_KEY: file.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: file.optional(),
+  OTEL_EXPORTER_OTLP_CERTIFICATE: readableFile.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: readableFile.optional(),
+  OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: readableFile.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE: readableFile.optional(),
+  OTEL_EXPORTER_OTLP_CLIENT_KEY: readableFile.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: readableFile.optional(),
   OTEL_TRACES_EXPORTER: oneOf(['otlp', 'none']).default('otlp'),
   OTEL_TRACES_SAMPLER: oneOf(SAMPLERS).default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: ratio.default(1),
