@@ -5,6 +5,16 @@ import { z } from 'zod'
 import { CONNECTIONS_PER_SOURCE } from './limits.ts'
 import { plansFaults } from './plans/plans-file.ts'
 import type { CertificateFiles } from './settings/certificate.ts'
+import {
+  incomingMailFaults,
+  mailCertificateFaults,
+  outgoingMailFaults,
+  providerFaults,
+  samePorts,
+  spoolFaults,
+  withoutOriginFaults,
+  type PortName,
+} from './settings/faults-between.ts'
 import { clockFile, program, readableFile } from './settings/file-kinds.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
@@ -22,13 +32,6 @@ import {
   port,
   whole,
 } from './settings/setting-kinds.ts'
-import {
-  mailFaults,
-  providerFaults,
-  spoolFaults,
-  tlsFaults,
-  withoutOriginFaults,
-} from './settings/together.ts'
 import { TRACE_SECRET_NAMES, traceSettings } from './settings/trace-settings.ts'
 import {
   databaseUrl,
@@ -165,8 +168,8 @@ export function readSettings(
   return read(Settings, env, (values) => [
     ...look(values),
     ...spoolFaults(values),
-    ...mailFaults(values),
-    ...tlsFaults(values),
+    ...outgoingMailFaults(values),
+    ...mailCertificateFaults(values),
     ...providerFaults(values),
     ...samePorts(values, 'API_PORT', 'INGEST_PORT'),
     ...samePorts(withGatewayPort(values), 'API_PORT', 'GATEWAY_PORT'),
@@ -195,14 +198,14 @@ const Role = Settings.extend({
 export type Config = z.infer<typeof Role>
 
 /** The port of a role that serves others than whoever operates it. */
-export type OwnPort = 'API_PORT' | 'INGEST_PORT' | 'GATEWAY_PORT'
+export type OwnPort = Exclude<PortName, 'OPS_PORT' | 'SMTP_PORT'>
 
 /** The settings of one role, which needs all three services. Throws one error naming every fault. */
 export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
-    ...mailFaults(values),
-    ...(ownPort === 'INGEST_PORT' ? smtpFaults(values) : []),
+    ...outgoingMailFaults(values),
+    ...(ownPort === 'INGEST_PORT' ? incomingMailFaults({ OPS_PORT, ...values }) : []),
     ...providerFaults(values),
     ...withoutOriginFaults(values),
     ...(ownPort === undefined
@@ -346,26 +349,6 @@ function shown(name: string, value: string): string {
   const text = URLS.test(name) ? withoutSecrets(value) : value
   if (text === undefined) return ''
   return ` ${JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text)}`
-}
-
-type PortName = OwnPort | 'OPS_PORT' | 'SMTP_PORT'
-
-function samePorts(values: Values, one: PortName, other: PortName): string[] {
-  if (values[one] !== values[other] || values[one] === undefined || values[one] === 0) return []
-  return [`${one} and ${other} are both ${values[one]}: each needs a port of its own`]
-}
-
-/** The settings of the listener of mail, which is a part of ingest. */
-function smtpFaults(values: Values): string[] {
-  const { SMTP_PORT, SMTP_DOMAIN } = values
-  return [
-    ...(SMTP_PORT !== undefined && SMTP_DOMAIN === undefined
-      ? ['SMTP_DOMAIN: is missing. SMTP_PORT needs the domain of its addresses: mail.example.com']
-      : []),
-    ...samePorts(values, 'INGEST_PORT', 'SMTP_PORT'),
-    ...samePorts({ OPS_PORT, ...values }, 'OPS_PORT', 'SMTP_PORT'),
-    ...tlsFaults(values),
-  ]
 }
 
 function isGiven(env: Environment, ...names: string[]): boolean {

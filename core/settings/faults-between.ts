@@ -1,7 +1,7 @@
 import { certificateFault } from './certificate.ts'
 
 /** The settings that depend on one another, as far as they are set and right by themselves. */
-interface Values {
+interface Values extends Partial<Record<PortName, number | undefined>> {
   API_URL?: string | undefined
   AUTH_PASSWORDS?: string | undefined
   MAIL_FROM?: string | undefined
@@ -9,11 +9,20 @@ interface Values {
   OIDC_CLIENT_ID?: string | undefined
   OIDC_CLIENT_SECRET?: string | undefined
   OIDC_ISSUER?: string | undefined
+  SMTP_DOMAIN?: string | undefined
   SMTP_TLS_CERT_FILE?: string | undefined
   SMTP_TLS_KEY_FILE?: string | undefined
   SMTP_URL?: string | undefined
   SPOOL_NATS_URL?: string | undefined
   SPOOL_REPLICAS?: number | undefined
+}
+
+export type PortName = 'API_PORT' | 'INGEST_PORT' | 'GATEWAY_PORT' | 'OPS_PORT' | 'SMTP_PORT'
+
+/** Two ports of 0 are no fault: each becomes a free one. */
+export function samePorts(values: Values, one: PortName, other: PortName): string[] {
+  if (values[one] !== values[other] || values[one] === undefined || values[one] === 0) return []
+  return [`${one} and ${other} are both ${values[one]}: each needs a port of its own`]
 }
 
 export function spoolFaults({ NATS_URL, SPOOL_NATS_URL, SPOOL_REPLICAS }: Values): string[] {
@@ -27,7 +36,8 @@ export function spoolFaults({ NATS_URL, SPOOL_NATS_URL, SPOOL_REPLICAS }: Values
   ]
 }
 
-export function mailFaults({ SMTP_URL, MAIL_FROM }: Values): string[] {
+/** Mail that is sent. */
+export function outgoingMailFaults({ SMTP_URL, MAIL_FROM }: Values): string[] {
   if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
   return [
     SMTP_URL === undefined
@@ -36,7 +46,20 @@ export function mailFaults({ SMTP_URL, MAIL_FROM }: Values): string[] {
   ]
 }
 
-export function tlsFaults({ SMTP_TLS_CERT_FILE, SMTP_TLS_KEY_FILE }: Values): string[] {
+/** Mail that ingest takes. */
+export function incomingMailFaults(values: Values): string[] {
+  const { SMTP_PORT, SMTP_DOMAIN } = values
+  return [
+    ...(SMTP_PORT !== undefined && SMTP_DOMAIN === undefined
+      ? ['SMTP_DOMAIN: is missing. SMTP_PORT needs the domain of its addresses: mail.example.com']
+      : []),
+    ...samePorts(values, 'INGEST_PORT', 'SMTP_PORT'),
+    ...samePorts(values, 'OPS_PORT', 'SMTP_PORT'),
+    ...mailCertificateFaults(values),
+  ]
+}
+
+export function mailCertificateFaults({ SMTP_TLS_CERT_FILE, SMTP_TLS_KEY_FILE }: Values): string[] {
   if (SMTP_TLS_CERT_FILE === undefined && SMTP_TLS_KEY_FILE === undefined) return []
   if (SMTP_TLS_CERT_FILE === undefined || SMTP_TLS_KEY_FILE === undefined) {
     return ['SMTP_TLS_CERT_FILE and SMTP_TLS_KEY_FILE: set both of them, or none']
