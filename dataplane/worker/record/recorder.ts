@@ -1,5 +1,6 @@
 import type { DeliveryResult } from '../../../core/db/deliveries/work/record-results.ts'
 import type { Conclusion } from '../../../core/delivery/conclusion.ts'
+import { timeOfId } from '../../../core/ids.ts'
 import { roundMs, type Logger } from '../../../core/log.ts'
 import type { InFlight } from '../in-flight/in-flight.ts'
 import type { WorkerMetrics } from '../in-flight/metrics.ts'
@@ -29,8 +30,6 @@ export interface TypeIds {
 export interface Attempted {
   made: Made
   typeIds: TypeIds
-  /** From the storing of the event to the first attempt; null for a later one. */
-  latencyMs: number | null
 }
 
 /**
@@ -40,34 +39,34 @@ export interface Attempted {
 export type Recorder = (work: Work, attempted: Attempted, conclusion: Conclusion) => void
 
 export function openRecorder(deps: RecorderDeps): Recorder {
-  return (work, attempted, conclusion) => record(deps, work, { attempted, conclusion })
+  return (work, { made, typeIds }, conclusion) => {
+    const { outcome, nextAtMs, throttledReason } = conclusion
+    const { responseBody, responseHeaders } = made
+    work.room.grow((responseBody?.length ?? 0) + (responseHeaders?.length ?? 0))
+    void write(deps, work, resultOf(work, { made, conclusion, claimedBy: deps.name }))
+    deps.metrics.noteAttempt({ ...made, outcome }, latencyMsOf(work, made))
+    if (throttledReason !== null && work.throttled === null) {
+      deps.metrics.throttled[throttledReason]++
+    }
+    deps.attemptLog.info(
+      {
+        ...typeIds,
+        attempt: made.number,
+        trigger: made.trigger,
+        outcome,
+        responseStatus: made.responseStatus,
+        errorCode: made.errorCode,
+        durationMs: roundMs(made.durationMs),
+        nextAtMs,
+      },
+      'Attempted a delivery',
+    )
+  }
 }
 
-function record(
-  deps: RecorderDeps,
-  work: Work,
-  { attempted, conclusion }: { attempted: Attempted; conclusion: Conclusion },
-): void {
-  const { made, typeIds, latencyMs } = attempted
-  const { outcome, nextAtMs, throttledReason } = conclusion
-  const { responseBody, responseHeaders } = made
-  work.room.grow((responseBody?.length ?? 0) + (responseHeaders?.length ?? 0))
-  void write(deps, work, resultOf(work, { made, conclusion, claimedBy: deps.name }))
-  deps.metrics.noteAttempt({ ...made, outcome }, latencyMs)
-  if (throttledReason !== null && work.throttled === null) deps.metrics.throttled[throttledReason]++
-  deps.attemptLog.info(
-    {
-      ...typeIds,
-      attempt: made.number,
-      trigger: made.trigger,
-      outcome,
-      responseStatus: made.responseStatus,
-      errorCode: made.errorCode,
-      durationMs: roundMs(made.durationMs),
-      nextAtMs,
-    },
-    'Attempted a delivery',
-  )
+/** From the storing of the event to the first attempt; null for a later one. */
+function latencyMsOf({ deliveryId }: Work, { number, startedAtMs }: Made): number | null {
+  return number === 1 ? startedAtMs - timeOfId(deliveryId) : null
 }
 
 async function write(deps: RecorderDeps, work: Work, result: DeliveryResult): Promise<void> {

@@ -22,54 +22,48 @@ export interface TracedAttempt {
 /** Begins the trace of an attempt. */
 export type TraceAttempt = (outgoing: Outgoing, destination: Destination) => TracedAttempt
 
-export function openAttemptTraces(tracing: Tracing): TraceAttempt {
-  return (outgoing, destination) => traceAttempt(tracing, outgoing, destination)
-}
-
 /**
- * Begins an attempt of a delivery. Its event's trace has the wait and the attempt beside each other, below the request that
- * brought the event; a test delivery has a trace of its own.
+ * An event's trace has the wait and the attempt beside each other, below the request that brought the event; a test delivery
+ * has a trace of its own.
  */
-function traceAttempt(
-  tracing: Tracing,
-  outgoing: Outgoing,
-  destination: Destination,
-): TracedAttempt {
-  const { deliveryId, eventId } = outgoing
-  const trace = tracing.traceOfStored(eventId ?? deliveryId, outgoing.event.headers)
-  const spanId = spanIdOfAttempt(deliveryId, outgoing.attemptNumber + 1)
-  const name = { traceId: trace.id, spanId, isSampled: trace.isSampled }
-  const headers = { traceparent: writeTraceparent(name), isContinued: trace.parent !== undefined }
-  if (!trace.isSampled) return { headers, end() {} }
-  const startedAt = performance.now()
-  return {
-    headers,
-    end(attempt) {
-      const base = baseOf(trace, outgoing)
-      const isFirst = attempt.number === 1 && attempt.trigger === 'initial'
-      const since = isFirst ? tracing.whenItWas(timeOfId(deliveryId)) : outgoing.askedAt
-      if (eventId !== null && since !== undefined) {
+export function openAttemptTraces(tracing: Tracing): TraceAttempt {
+  return (outgoing, destination) => {
+    const { deliveryId, eventId } = outgoing
+    const trace = tracing.traceOfStored(eventId ?? deliveryId, outgoing.event.headers)
+    const spanId = spanIdOfAttempt(deliveryId, outgoing.attemptNumber + 1)
+    const name = { traceId: trace.id, spanId, isSampled: trace.isSampled }
+    const headers = { traceparent: writeTraceparent(name), isContinued: trace.parent !== undefined }
+    if (!trace.isSampled) return { headers, end() {} }
+    const startedAt = performance.now()
+    return {
+      headers,
+      end(attempt) {
+        const base = baseOf(trace, outgoing)
+        const isFirst = attempt.number === 1 && attempt.trigger === 'initial'
+        const since = isFirst ? tracing.whenItWas(timeOfId(deliveryId)) : outgoing.askedAt
+        if (eventId !== null && since !== undefined) {
+          tracing.record({
+            ...base,
+            name: 'wait',
+            kind: 'internal',
+            spanId: spanIdOfWait(deliveryId, attempt.number),
+            startedAt: since,
+            endedAt: startedAt,
+          })
+        }
         tracing.record({
           ...base,
-          name: 'wait',
-          kind: 'internal',
-          spanId: spanIdOfWait(deliveryId, attempt.number),
-          startedAt: since,
-          endedAt: startedAt,
+          name: 'attempt',
+          kind: 'client',
+          spanId,
+          startedAt,
+          endedAt: performance.now(),
+          attributes: { ...base.attributes, ...factsOf(attempt, destination) },
+          follows: firstOf(outgoing),
+          fault: faultOf(attempt),
         })
-      }
-      tracing.record({
-        ...base,
-        name: 'attempt',
-        kind: 'client',
-        spanId,
-        startedAt,
-        endedAt: performance.now(),
-        attributes: { ...base.attributes, ...factsOf(attempt, destination) },
-        follows: firstOf(outgoing),
-        fault: faultOf(attempt),
-      })
-    },
+      },
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type AttemptRequest,
   type AttemptResponse,
 } from '../../../core/delivery/transport.ts'
-import { encodeId, newId, timeOfId } from '../../../core/ids.ts'
+import { encodeId, newId } from '../../../core/ids.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Attempted, Made, TypeIds } from '../record/recorder.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -58,8 +58,8 @@ export async function makeAttempt(
   const startedAtMs = deps.clock.now()
   const traced = deps.trace?.(outgoing, destination)
   const { own, transport } = await accessTo(deps, destination)
-  const composed = compose(outgoing, destination, { startedAtMs, own, traced })
-  const { typeIds, latencyMs, signature, headers, fault } = composed
+  const composed = compose(outgoing, destination, { startedAtMs, own, trace: traced?.headers })
+  const { typeIds, signature, headers, fault } = composed
   const { id: holder, organisationId: tenant, oauth2 } = destination
   const { origin, path, method, timeoutMs } = destination
   const { body } = outgoing
@@ -92,7 +92,7 @@ export async function makeAttempt(
     errorCode: response.error,
     replicaId: response.replicaId ?? null,
   }
-  return { made, typeIds, latencyMs, response, traced }
+  return { made, typeIds, response, traced }
 }
 
 /** How a destination is reached, and its own headers, with an access token if it wants one. */
@@ -120,7 +120,6 @@ async function accessTo(deps: AttemptDeps, destination: Destination): Promise<Ac
 /** The parts of a request that its delivery decides. `fault` says why its headers cannot be read. */
 interface Composed {
   typeIds: TypeIds
-  latencyMs: number | null
   signature: string
   headers: string[]
   fault?: unknown
@@ -132,8 +131,8 @@ function compose(
   {
     startedAtMs,
     own,
-    traced,
-  }: { startedAtMs: number; own: Access['own']; traced: TracedAttempt | undefined },
+    trace,
+  }: { startedAtMs: number; own: Access['own']; trace: TracedAttempt['headers'] | undefined },
 ): Composed {
   const { event, eventId, connectionId, body } = outgoing
   const typeIds = {
@@ -141,8 +140,6 @@ function compose(
     eventId: eventId === null ? null : encodeId('evt', eventId),
     destinationId: encodeId('dst', destinationId),
   }
-  const isFirst = outgoing.attemptNumber === 0
-  const latencyMs = isFirst ? startedAtMs - timeOfId(outgoing.deliveryId) : null
   const timestampSeconds = Math.floor(startedAtMs / 1_000)
   const isOverlap = overlap !== null && overlap.untilMs > startedAtMs
   const signers = isOverlap ? overlap.signer : signer
@@ -157,16 +154,12 @@ function compose(
     remoteIp: event.remoteIp === '' ? null : event.remoteIp,
     timestampSeconds,
     signature,
-    trace: traced?.headers,
+    trace,
   }
   try {
-    return {
-      typeIds,
-      latencyMs,
-      signature,
-      headers: deliveryHeaders(parseHeaders(event.headers), facts, own),
-    }
+    const headers = deliveryHeaders(parseHeaders(event.headers), facts, own)
+    return { typeIds, signature, headers }
   } catch (fault) {
-    return { typeIds, latencyMs, signature, headers: [], fault }
+    return { typeIds, signature, headers: [], fault }
   }
 }
