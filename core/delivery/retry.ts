@@ -131,10 +131,7 @@ export function planRetry(question: RetryQuestion): RetryPlan {
   if (attemptCount >= policy.maxAttempts || !isRetried(question)) return { kind: 'failed' }
   // Nothing is spent yet when the first attempt was made by hand.
   const delayMs = delayMsAfter(policy, Math.max(attemptCount, 1)) * (1 + JITTER * random)
-  return {
-    kind: 'retry',
-    atMs: nowMs + Math.max(delayMs, Math.min(question.askedMs ?? 0, RETRY_AFTER_MS_MAX)),
-  }
+  return { kind: 'retry', atMs: nowMs + Math.max(delayMs, grantedMs(question) ?? 0) }
 }
 
 /** Whether an answer says "later": such an attempt is not spent. */
@@ -151,11 +148,13 @@ function planBusy(question: RetryQuestion): RetryPlan {
   const busyBefore = Math.max(0, attemptNumber - Math.max(attemptCount, 1))
   if (busyBefore > 0 && nowMs - firstAttemptAtMs >= spanMs(policy)) return { kind: 'failed' }
   const backOffMs = Math.min(BUSY_MS_FIRST * 2 ** busyBefore, BUSY_MS_MAX)
-  const waitMs = Math.max(
-    Math.min(question.askedMs ?? backOffMs, RETRY_AFTER_MS_MAX),
-    RETRY_AFTER_MS_MIN,
-  )
+  const waitMs = Math.max(grantedMs(question) ?? backOffMs, RETRY_AFTER_MS_MIN)
   return { kind: 'busy', atMs: nowMs + waitMs }
+}
+
+/** The wait that the answer asks for, an hour at most. */
+function grantedMs({ askedMs }: RetryQuestion): number | undefined {
+  return askedMs === undefined ? undefined : Math.min(askedMs, RETRY_AFTER_MS_MAX)
 }
 
 function isRetried({ policy: { retryOn }, errorCode, responseStatus }: RetryQuestion): boolean {
