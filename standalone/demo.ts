@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 
 import { readAdminSettings } from '../core/config.ts'
+import { awaitRunningRelay } from '../core/this-machine/running-relay.ts'
 import { openDemoObjects } from './demo-objects.ts'
-import { findRelay } from './find-relay.ts'
+import { holderOf } from './processes/lock.ts'
 
 const SECRET = 'demo-secret'
 const BODY = '{"action":"opened","issue":{"number":1}}'
@@ -28,7 +29,13 @@ const receiver = createServer((request, response) => {
 
 try {
   const { DATA_DIR } = readAdminSettings(process.env)
-  const { apiUrl, apiKey } = await findRelay(DATA_DIR, console.log, stop.signal)
+  const { apiUrl, apiKey } = await awaitRunningRelay({
+    dataDir: DATA_DIR,
+    holder: () => holderOf(DATA_DIR),
+    print: console.log,
+    stop: stop.signal,
+    elsewhere: 'DATA_DIR names another directory.',
+  })
   receiver.listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   const address = receiver.address()

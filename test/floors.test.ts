@@ -21,6 +21,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/metrics',
       'core/pacing',
       'core/statistics',
+      'core/this-machine',
       'core/tunnel',
       'core/verify/config',
     ],

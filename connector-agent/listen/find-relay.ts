@@ -1,18 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-
-import { z } from 'zod'
 
 import { givenFor, type Environment } from '../../core/settings/setting-files.ts'
-
-/** A first start fetches a server and makes a database. */
-const START_MS = 300_000
-/** `npm start` of another terminal may not have taken its directory yet. */
-const BEGIN_MS = 5_000
-const LOOK_MS = 250
-
-const Told = z.object({ apiUrl: z.string(), apiKey: z.string(), pid: z.number() })
+import { awaitRunningRelay } from '../../core/this-machine/running-relay.ts'
 
 export interface FoundRelay {
   apiUrl: string
@@ -34,53 +24,21 @@ export async function findRelay(
     }
     return { apiUrl: url, apiKey: key.value }
   }
-  return await findHere(env['DATA_DIR']?.trim() || '.postern', print, stop)
+  const dataDir = env['DATA_DIR']?.trim() || '.postern'
+  return await awaitRunningRelay({
+    dataDir,
+    holder: () => holderOf(dataDir),
+    print,
+    stop,
+    elsewhere: 'DATA_DIR names another directory; POSTERN_URL and POSTERN_API_KEY another relay.',
+  })
 }
 
-/** Waits for a relay that is starting, and says so. */
-async function findHere(
-  dataDir: string,
-  print: (line: string) => void,
-  stop: AbortSignal,
-): Promise<FoundRelay> {
-  const startedAt = performance.now()
-  let said = ''
-  const say = (line: string): void => {
-    if (line !== said) print(line)
-    said = line
-  }
-  let isStarting = false
-  while (performance.now() - startedAt < (isStarting ? START_MS : BEGIN_MS)) {
-    const holder = Number.parseInt(read(join(dataDir, 'lock')) ?? '', 10)
-    if (isAlive(holder)) {
-      const told = toldIn(join(dataDir, 'standalone.json'))
-      // The file of a start that was killed is there until the next one has begun.
-      if (told?.pid === holder) return told
-      isStarting = true
-      say(`The relay in ${dataDir} is starting: waiting for it`)
-    } else if (isStarting) {
-      break
-    } else {
-      say(`No relay runs in ${dataDir}: waiting ${BEGIN_MS / 1_000} s for npm start`)
-    }
-    await sleep(LOOK_MS, undefined, { signal: stop })
-  }
-  throw new Error(
-    `The relay in ${dataDir} ${isStarting ? 'did not become ready' : 'does not run'}. Start it with npm start in another terminal, and this once more. DATA_DIR names another directory; POSTERN_URL and POSTERN_API_KEY another relay.`,
-  )
-}
-
-function toldIn(file: string): z.infer<typeof Told> | undefined {
+/** The process that is named in the lock of a data directory; undefined when it does not run. */
+function holderOf(dataDir: string): number | undefined {
   try {
-    return Told.safeParse(JSON.parse(read(file) ?? '')).data
-  } catch {
-    return undefined
-  }
-}
-
-function read(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
+    const pid = Number.parseInt(readFileSync(join(dataDir, 'lock'), 'utf8'), 10)
+    return isAlive(pid) ? pid : undefined
   } catch {
     return undefined
   }
