@@ -16,9 +16,11 @@ import { freePort } from '../../standalone/processes/ports.ts'
 import { childrenOf } from '../kit/children.ts'
 import { SURROUNDINGS } from '../kit/program.ts'
 import { startRelay, type Relay } from './relay.ts'
+import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const WITHIN_MS = 60_000
+const Delivery = z.object({ status: z.string() })
 const List = z.object({ data: z.array(z.looseObject({ name: z.string() })) })
 
 let relay: Relay
@@ -169,6 +171,10 @@ test('a delivery to a server that is not running says so, and is made when it ru
     'm',
   )
   expect(await waitFor(() => line.test(listening.said()), WITHIN_MS)).toBe(true)
+  const isRecorded = async (): Promise<boolean> =>
+    Delivery.parse(await relay.api('GET', `/v1/deliveries/${deliveryId}`)).status === 'succeeded'
+  // A delivery that is under way is not sent again.
+  await until('its result is recorded', isRecorded, WITHIN_MS)
   listening.press('r')
   await arrived(local, 2)
   expect(local.arrivals[1]).toEqual(local.arrivals[0])
