@@ -1,4 +1,4 @@
-import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
+import type { Connection } from '../../core/db/configuration/connections.ts'
 import {
   deleteDestination,
   type Destination as Row,
@@ -7,11 +7,10 @@ import {
   addPendingCancellations,
   cancellationForDestination,
 } from '../../core/db/deliveries/act/pending-cancellations.ts'
-import { refuse } from '../../core/errors.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
-import { demand } from '../auth/principal.ts'
 import type { Call } from '../http/route.ts'
 import { cancelWaiting } from '../writes/cancel-waiting.ts'
+import { cascadeOf } from '../writes/cascade.ts'
 import { demandResource, note } from '../writes/write-resource.ts'
 import { DESTINATION } from './resource.ts'
 
@@ -31,19 +30,10 @@ async function deleteStored(call: Removal): Promise<{
   destination: Row
   connections: Connection[]
 }> {
-  const { deps, principal, reach, params, query } = call
+  const { deps, reach, params } = call
   return await deps.db.transaction().execute(async (tx) => {
     const found = await demandResource(tx, DESTINATION, reach, params.id)
-    const connections = await connectionsOf(tx, 'destination_id', found.id)
-    if (connections.length > 0) {
-      if (!query.cascade) {
-        refuse(
-          'CONFLICT',
-          `Cannot delete destination: ${connections.length} connections use it (cascade=true deletes them)`,
-        )
-      }
-      demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
-    }
+    const connections = await cascadeOf(tx, call, 'destination', found.id)
     await addPendingCancellations(
       tx,
       [cancellationForDestination(found.id)],

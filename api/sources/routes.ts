@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { connectionsOf, type Connection } from '../../core/db/configuration/connections.ts'
+import type { Connection } from '../../core/db/configuration/connections.ts'
 import {
   deleteSource,
   findSource,
@@ -11,15 +11,14 @@ import {
   cancellationForConnection,
   addPendingCancellations,
 } from '../../core/db/deliveries/act/pending-cancellations.ts'
-import { refuse } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
-import { demand } from '../auth/principal.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Cascade, Toggle } from '../http/fields.ts'
 import { listOf, ListQuery, readPage, toList } from '../http/list.ts'
 import { route, type Call } from '../http/route.ts'
 import { cancelWaiting } from '../writes/cancel-waiting.ts'
+import { cascadeOf } from '../writes/cascade.ts'
 import { createResource, demandResource, note, writeResource } from '../writes/write-resource.ts'
 import { changeSource, newSource, shownChanges } from './change.ts'
 import { SOURCE } from './resource.ts'
@@ -184,19 +183,10 @@ async function change(
 async function removeSource(
   call: Call<{ id: string }, { cascade: boolean }>,
 ): Promise<Connection[]> {
-  const { deps, principal, reach, params, query } = call
+  const { deps, reach, params } = call
   return await deps.db.transaction().execute(async (tx) => {
     const found = await demandResource(tx, SOURCE, reach, params.id)
-    const connections = await connectionsOf(tx, 'source_id', found.id)
-    if (connections.length > 0) {
-      if (!query.cascade) {
-        refuse(
-          'CONFLICT',
-          `Cannot delete source: ${connections.length} connections use it (cascade=true deletes them)`,
-        )
-      }
-      demand(principal, { resource: 'connections', level: 'write', isExplicit: true })
-    }
+    const connections = await cascadeOf(tx, call, 'source', found.id)
     await addPendingCancellations(
       tx,
       connections.map(cancellationForConnection),
