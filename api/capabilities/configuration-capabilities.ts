@@ -32,19 +32,30 @@ function withoutSecrets<T extends { url: string }>(destination: T): T {
   return { ...destination, url: urlWithoutSecrets(destination.url) }
 }
 
+/** All but the words and the question of a list. */
+function pageOf<T extends z.ZodObject>(
+  resource: 'sources' | 'destinations' | 'connections' | 'connectors',
+  item: T,
+) {
+  return {
+    permission: { resource, level: 'read' },
+    input: z.strictObject(Page),
+    output: z.object({
+      data: z.array(item).describe(`The ${resource} of this page, the newest first.`),
+      nextCursor: NextCursor,
+    }),
+  } as const
+}
+
 export const CONFIGURATION_CAPABILITIES: readonly Capability[] = [
   reads({
     name: 'sources.list',
     title: 'List sources',
     description: 'Lists the sources: the addresses that providers send their webhooks to.',
-    permission: { resource: 'sources', level: 'read' },
-    input: z.strictObject(Page),
-    output: z.object({
-      data: z
-        .array(ShownSource.pick({ ...COMMON, isEnabled: true, ingestUrl: true, lastEventAt: true }))
-        .describe('The sources of this page, the newest first.'),
-      nextCursor: NextCursor,
-    }),
+    ...pageOf(
+      'sources',
+      ShownSource.pick({ ...COMMON, isEnabled: true, ingestUrl: true, lastEventAt: true }),
+    ),
     async run({ input: query, ask }) {
       return await ask('listSources', { query }, listed(Source))
     },
@@ -87,23 +98,17 @@ export const CONFIGURATION_CAPABILITIES: readonly Capability[] = [
     name: 'destinations.list',
     title: 'List destinations',
     description: 'Lists the destinations: the endpoints that webhooks are delivered to.',
-    permission: { resource: 'destinations', level: 'read' },
-    input: z.strictObject(Page),
-    output: z.object({
-      data: z
-        .array(
-          ShownDestination.pick({
-            ...COMMON,
-            mode: true,
-            url: true,
-            isEnabled: true,
-            disabledReason: true,
-            health: true,
-          }),
-        )
-        .describe('The destinations of this page, the newest first.'),
-      nextCursor: NextCursor,
-    }),
+    ...pageOf(
+      'destinations',
+      ShownDestination.pick({
+        ...COMMON,
+        mode: true,
+        url: true,
+        isEnabled: true,
+        disabledReason: true,
+        health: true,
+      }),
+    ),
     async run({ input: query, ask }) {
       const page = await ask('listDestinations', { query }, listed(Destination))
       return { ...page, data: page.data.map(withoutSecrets) }
@@ -125,21 +130,10 @@ export const CONFIGURATION_CAPABILITIES: readonly Capability[] = [
     name: 'connections.list',
     title: 'List connections',
     description: 'Lists the connections: the rules that send events of a source to a destination.',
-    permission: { resource: 'connections', level: 'read' },
-    input: z.strictObject(Page),
-    output: z.object({
-      data: z
-        .array(
-          ShownConnection.pick({
-            ...COMMON,
-            sourceId: true,
-            destinationId: true,
-            isEnabled: true,
-          }),
-        )
-        .describe('The connections of this page, the newest first.'),
-      nextCursor: NextCursor,
-    }),
+    ...pageOf(
+      'connections',
+      ShownConnection.pick({ ...COMMON, sourceId: true, destinationId: true, isEnabled: true }),
+    ),
     async run({ input: query, ask }) {
       return await ask('listConnections', { query }, listed(Connection))
     },
@@ -179,21 +173,10 @@ export const CONFIGURATION_CAPABILITIES: readonly Capability[] = [
     name: 'connectors.list',
     title: 'List connectors',
     description: 'Lists the connectors: the ways to private destinations.',
-    permission: { resource: 'connectors', level: 'read' },
-    input: z.strictObject(Page),
-    output: z.object({
-      data: z
-        .array(
-          ShownConnector.pick({
-            ...COMMON,
-            isDisabled: true,
-            onlineReplicas: true,
-            lastSeenAt: true,
-          }),
-        )
-        .describe('The connectors of this page, the newest first.'),
-      nextCursor: NextCursor,
-    }),
+    ...pageOf(
+      'connectors',
+      ShownConnector.pick({ ...COMMON, isDisabled: true, onlineReplicas: true, lastSeenAt: true }),
+    ),
     async run({ input: query, ask }) {
       return await ask('listConnectors', { query }, listed(Connector))
     },
