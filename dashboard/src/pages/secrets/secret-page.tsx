@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+
+import { callAuth, type Agent, type Key } from '../../api/auth.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { useOrganisationPath } from '../members/queries.ts'
+
+/** Secrets that let programs in, by the word of their kind in paths. */
+export interface Secrets {
+  key: Key
+  agent: Agent
+}
+
+/** The page of a kind: its secrets, of which none is shown, and the dialog that makes one. */
+export function SecretPage<K extends keyof Secrets>({
+  kind,
+  column,
+  about,
+  advice,
+  dialog,
+  row,
+}: {
+  kind: K
+  /** Heads the column that only this kind has. */
+  column: string
+  about: ReactNode
+  /** Stands where there is none yet. */
+  advice: string
+  dialog: (onClose: () => void) => ReactNode
+  row: (secret: Secrets[K]) => ReactNode
+}) {
+  const path = useOrganisationPath()
+  const [isMaking, setMaking] = useState(false)
+  const secrets = useQuery({
+    queryKey: [path, `${kind}s`],
+    queryFn: () =>
+      callAuth<{ data: Secrets[K][] }>('GET', `${path}/${kind}s`).then(({ data }) => data),
+  })
+  const name = kind === 'key' ? 'Key' : 'Agent'
+  return (
+    <>
+      <header>
+        <h1>{name}s</h1>
+        <div className="buttons">
+          <button type="button" className="button main" onClick={() => setMaking(true)}>
+            New {kind}
+          </button>
+        </div>
+      </header>
+      <p className="muted">{about}</p>
+      {isMaking && dialog(() => setMaking(false))}
+      <Loaded query={secrets} noun="The list">
+        {(data) =>
+          data.length === 0 ? (
+            <Empty title={`No ${kind} yet`}>
+              <p>{advice}</p>
+            </Empty>
+          ) : (
+            <table className="table cards">
+              <thead>
+                <tr>
+                  <th>{name}</th>
+                  <th>{column}</th>
+                  <th>Project</th>
+                  <th>Expires</th>
+                  <th>Last used</th>
+                  <th>
+                    <span className="unseen">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>{data.map(row)}</tbody>
+            </table>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
