@@ -100,3 +100,17 @@ test('a mail that the server does not take is sent later, and one that it refuse
   const { rows } = await world.pool.query('select from alert_mail')
   expect(rows).toEqual([])
 })
+
+test('somebody who becomes a member gets no mail that waited for them', async () => {
+  await using server = await startMailServer()
+  const { organisationId } = await silentTenant('five', 1)
+  await lookTwice()
+  await world.pool.query(
+    `update membership set role = 'member' where organisation_id = $1 and role = 'admin'`,
+    [uuid('org', organisationId)],
+  )
+  await send(server.url)
+  expect(server.received.map(({ to }) => to)).toEqual([['owner@five.example.com']])
+  const { rows } = await world.pool.query('select from alert_mail')
+  expect(rows).toEqual([])
+})

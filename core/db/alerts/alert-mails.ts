@@ -4,6 +4,9 @@ import type { NotificationType } from '../../alerts/alert-types.ts'
 import { newId } from '../../ids.ts'
 import type { Db } from '../connection/db.ts'
 
+/** The roles of people who get mails. */
+const MAILED_ROLES = ['owner', 'admin']
+
 /** The words of a mail about one notification. */
 export interface AlertWords {
   subject: string
@@ -34,7 +37,7 @@ export async function keepAlertMails(
     )
     .select('membership.person_id')
     .where('membership.organisation_id', '=', organisationId)
-    .where('membership.role', 'in', ['owner', 'admin'])
+    .where('membership.role', 'in', MAILED_ROLES)
     .where(sql<boolean>`not coalesce(alert_mail_choice.unwanted, '[]') ? ${type}::text`)
     .execute()
   if (people.length === 0) return 0
@@ -66,7 +69,7 @@ export interface DueMail {
 
 /**
  * Takes the mails that are due; each is due again after a wait that doubles with every try, so that one whose sender dies
- * is sent by the next, and that two senders never have the same.
+ * is sent by the next, and that two senders never have the same. A mail to somebody who has become a member is dropped.
  */
 export async function takeDueMails(
   db: Db,
@@ -75,12 +78,17 @@ export async function takeDueMails(
 ): Promise<DueMail[]> {
   const now = new Date(nowMs)
   const { rows } = await sql<DueMail>`
-    with taken as (
+    with due as materialized (
+      select mail.id, membership.role = any(${MAILED_ROLES}::text[]) as is_wanted
+      from alert_mail mail join membership using (organisation_id, person_id)
+      where mail.due_at <= ${now} order by mail.due_at limit ${limit} for update of mail skip locked
+    ), dropped as (
+      delete from alert_mail using due where alert_mail.id = due.id and not due.is_wanted
+    ), taken as (
       update alert_mail set tries = tries + 1,
         due_at = ${now}::timestamptz + ${firstWaitSeconds}::int4 * least(2 ^ tries, 120) * interval '1 second'
-      where id in (
-        select id from alert_mail where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
-      returning *
+      from due where alert_mail.id = due.id and due.is_wanted
+      returning alert_mail.*
     )
     select taken.id, taken.person_id as "personId", person.email, taken.organisation_id as "organisationId",
       organisation.name as organisation, taken.tries, taken.words
