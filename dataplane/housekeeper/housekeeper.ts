@@ -44,6 +44,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   const { db, clock, log, name } = deps
   const stop = new AbortController()
   const ownership = new Ownership({ db, log, lease: 'housekeeper', holder: name })
+  const mayGoOn = (): boolean => ownership.isHeld && !stop.signal.aborted
   const task = (
     intervalMs: number,
     taskName: string,
@@ -75,13 +76,13 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
     patient([FOLD_MS, IDLE_MS], 'statistics', () => foldStatistics(db)),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
-    ...alertTasks(deps, () => ownership.isHeld).map((each) => task(...each)),
+    ...alertTasks(deps, mayGoOn).map((each) => task(...each)),
     task(COUNT_MS, 'waiting counts', () => waiting.step()),
     task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
     patient(
       [OPERATIONS_MS, OPERATIONS_IDLE_MS],
       'operations',
-      () => runOperations(deps, () => ownership.isHeld && !stop.signal.aborted),
+      () => runOperations(deps, mayGoOn),
       wanted,
     ),
     patient([CANCELLATIONS_MS, IDLE_MS], 'pending cancellations', () =>

@@ -42,7 +42,8 @@ async function lookTwice(): Promise<void> {
 
 const send = async (url: string): Promise<void> => {
   const deps = { ...world.deps, mailer: openMailer({ url, from: FROM }) }
-  await Promise.all([sendAlertMails(deps), sendAlertMails(deps)])
+  const always = (): boolean => true
+  await Promise.all([sendAlertMails(deps, always), sendAlertMails(deps, always)])
 }
 
 test('owners and admins get one mail for all that is open, and members none, from two housekeepers', async () => {
@@ -113,4 +114,20 @@ test('somebody who becomes a member gets no mail that waited for them', async ()
   expect(server.received.map(({ to }) => to)).toEqual([['owner@five.example.com']])
   const { rows } = await world.pool.query('select from alert_mail')
   expect(rows).toEqual([])
+})
+
+test('a housekeeper that lost its lease leaves the other letters to the next one', async () => {
+  await using server = await startMailServer()
+  await silentTenant('six', 1)
+  await lookTwice()
+  const mailer = openMailer({ url: server.url, from: FROM })
+  const mayGoOn = (): boolean => server.received.length === 0
+  await sendAlertMails({ ...world.deps, mailer }, mayGoOn)
+  expect(server.received).toHaveLength(1)
+  world.clock.advance(2 * MINUTE_MS)
+  await send(server.url)
+  expect(server.received.map(({ to }) => to[0]).toSorted()).toEqual([
+    'admin@six.example.com',
+    'owner@six.example.com',
+  ])
 })

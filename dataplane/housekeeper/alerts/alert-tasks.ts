@@ -15,26 +15,21 @@ export interface AlertTasksDeps extends Omit<WatchDeps, 'told' | 'hasMail'> {
   mailer?: Mailer
 }
 
+type Task = [everyMs: number, name: string, act: () => Promise<void>]
+
 /** The work about alerts that a housekeeper repeats, and how often. */
-export function alertTasks(
-  deps: AlertTasksDeps,
-  isLeader: () => boolean,
-): [everyMs: number, name: string, act: () => Promise<void>][] {
+export function alertTasks(deps: AlertTasksDeps, mayGoOn: () => boolean): Task[] {
   const { mailer, registry } = deps
   const hasMail = mailer !== undefined
   const watch = new AlertWatch({ ...deps, told: countTold(registry), hasMail })
-  measureAlerts(registry, () => (isLeader() ? watch.openAlerts : undefined))
-  return [
+  measureAlerts(registry, () => (mayGoOn() ? watch.openAlerts : undefined))
+  const tasks: Task[] = [
     [LOOK_MS, 'alerts', async () => await watch.pass()],
     [PRUNE_MS, 'old alerts', async () => await watch.prune()],
-    ...(hasMail
-      ? [
-          [
-            MAILS_MS,
-            'alert mails',
-            async () => await sendAlertMails({ ...deps, mailer }),
-          ] satisfies [number, string, () => Promise<void>],
-        ]
-      : []),
   ]
+  if (hasMail) {
+    const act = async (): Promise<void> => await sendAlertMails({ ...deps, mailer }, mayGoOn)
+    tasks.push([MAILS_MS, 'alert mails', act])
+  }
+  return tasks
 }

@@ -17,8 +17,14 @@ export interface MailsDeps {
   mailer: Mailer
 }
 
-/** Sends what is due: to each person one letter, however many alerts there are. */
-export async function sendAlertMails({ db, clock, log, mailer }: MailsDeps): Promise<void> {
+/**
+ * Sends what is due: to each person one letter, however many alerts there are. A mail server that does not answer holds
+ * each for seconds: whoever may not go on leaves the others, which are due again, to the next housekeeper.
+ */
+export async function sendAlertMails(
+  { db, clock, log, mailer }: MailsDeps,
+  mayGoOn: () => boolean,
+): Promise<void> {
   const due = await takeDueMails(db, clock.now(), {
     limit: MAILS_MAX,
     firstWaitSeconds: FIRST_WAIT_SECONDS,
@@ -27,6 +33,7 @@ export async function sendAlertMails({ db, clock, log, mailer }: MailsDeps): Pro
   for (const mails of letters.values()) {
     const [first] = mails
     if (first === undefined) continue
+    if (!mayGoOn()) return
     try {
       await mailer.send({ to: first.email, ...writeLetter(letterOf(mails, first)) })
       await dropMails(db, idsOf(mails))
