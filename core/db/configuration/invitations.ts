@@ -50,13 +50,8 @@ export async function openInvitations(
   organisationId: string,
   now: Date,
 ): Promise<Invitation[]> {
-  const rows = await db
-    .selectFrom('invitation')
-    .selectAll()
+  const rows = await acceptable(db, now)
     .where('organisation_id', '=', organisationId)
-    .where('revoked_at', 'is', null)
-    .where('accepted_at', 'is', null)
-    .where('expires_at', '>', now)
     .orderBy('id')
     .execute()
   return rows.map(toInvitation)
@@ -64,15 +59,7 @@ export async function openInvitations(
 
 /** Reads the invitations of an address, in whatever organisation, that can still be accepted, oldest first. */
 export async function openInvitationsOf(db: Db, email: string, now: Date): Promise<Invitation[]> {
-  const rows = await db
-    .selectFrom('invitation')
-    .selectAll()
-    .where('email', '=', email)
-    .where('revoked_at', 'is', null)
-    .where('accepted_at', 'is', null)
-    .where('expires_at', '>', now)
-    .orderBy('id')
-    .execute()
+  const rows = await acceptable(db, now).where('email', '=', email).orderBy('id').execute()
   return rows.map(toInvitation)
 }
 
@@ -87,14 +74,7 @@ export async function findOpenInvitation(
   tokenHash: Buffer,
   now: Date,
 ): Promise<Invitation | undefined> {
-  const row = await db
-    .selectFrom('invitation')
-    .selectAll()
-    .where('token_hash', '=', tokenHash)
-    .where('revoked_at', 'is', null)
-    .where('accepted_at', 'is', null)
-    .where('expires_at', '>', now)
-    .executeTakeFirst()
+  const row = await acceptable(db, now).where('token_hash', '=', tokenHash).executeTakeFirst()
   return row && toInvitation(row)
 }
 
@@ -110,6 +90,16 @@ export async function revokeInvitation(db: Db, id: string, now: Date): Promise<v
     .where('revoked_at', 'is', null)
     .where('accepted_at', 'is', null)
     .execute()
+}
+
+/** Invitations that can still be accepted. */
+function acceptable(db: Db, now: Date) {
+  return db
+    .selectFrom('invitation')
+    .selectAll()
+    .where('revoked_at', 'is', null)
+    .where('accepted_at', 'is', null)
+    .where('expires_at', '>', now)
 }
 
 function toInvitation(row: Selectable<Tables['invitation']>): Invitation {
