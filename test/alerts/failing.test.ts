@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import { says } from '../kit/endpoint.ts'
+import { noteAttempt } from '../kit/noted-attempt.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
-import { HOUR_MS, look, MINUTE_MS, expectTold, openDesk, openWatch, type Desk } from './desk.ts'
+import { HOUR_MS, look, expectTold, openDesk, openWatch, type Desk } from './desk.ts'
 
 const ONCE = { strategy: 'schedule', scheduleSeconds: [1], maxAttempts: 1 }
 
@@ -17,23 +18,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await relay[Symbol.asyncDispose]())
 
-/** Sends an event and waits until the failure, or success, of its attempt is noted. */
-async function attempt({ source, destination }: Route, status = 'failed'): Promise<void> {
-  const delivery = await relay.reaches(await relay.accept(source), { status })
-  const startedAtMs = Date.parse(delivery.lastAttempt.at)
-  const outcome = status === 'failed' ? 'last_failure_at' : 'last_success_at'
-  await eventually(async () => {
-    await foldDeliveries(relay.db)
-    const row = await relay.db
-      .selectFrom('destination_failure')
-      .select(outcome)
-      .where('destination_id', '=', uuid('dst', destination.id))
-      .executeTakeFirst()
-    const notedAtMs = row?.[outcome]?.getTime() ?? 0
-    expect(notedAtMs).toBeGreaterThanOrEqual(startedAtMs - (startedAtMs % MINUTE_MS))
-  })
-}
-
+const attempt = async (route: Route, status?: string): Promise<void> =>
+  await noteAttempt(relay, route, status)
 const judge = async (): Promise<void> => await judgeDestinations({ ...relay.deps, db: relay.db })
 const bodyOf = (desk: Desk, n: number): Resource =>
   JSON.parse(desk.endpoint.arrivals[n]?.body.toString() ?? 'null')

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import { says } from '../kit/endpoint.ts'
+import { noteAttempt } from '../kit/noted-attempt.ts'
 import { noticesOf } from '../kit/notices.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
@@ -17,6 +18,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await relay[Symbol.asyncDispose]())
 
+const attempt = async (route: Route, status?: string): Promise<void> =>
+  await noteAttempt(relay, route, status)
 const judge = async (): Promise<void> => await judgeDestinations({ ...relay.deps, db: relay.db })
 
 const shown = async ({ destination }: Route): Promise<Resource> =>
@@ -24,23 +27,6 @@ const shown = async ({ destination }: Route): Promise<Resource> =>
 
 const route = async (status: number): Promise<Route> =>
   await relay.route({ destination: { retryPolicy: ONCE }, respond: says(status) })
-
-/** Sends an event and waits until what became of its attempt is noted, to the minute. */
-async function attempt({ source, destination }: Route, status = 'failed'): Promise<void> {
-  const delivery = await relay.reaches(await relay.accept(source), { status })
-  const startedAtMs = Date.parse(delivery.lastAttempt.at)
-  const outcome = status === 'failed' ? 'last_failure_at' : 'last_success_at'
-  await eventually(async () => {
-    await foldDeliveries(relay.db)
-    const row = await relay.db
-      .selectFrom('destination_failure')
-      .select(outcome)
-      .where('destination_id', '=', uuid('dst', destination.id))
-      .executeTakeFirst()
-    const notedAtMs = row?.[outcome]?.getTime() ?? 0
-    expect(notedAtMs).toBeGreaterThanOrEqual(startedAtMs - (startedAtMs % MINUTE_MS))
-  })
-}
 
 test('a destination that fails every attempt for 5 days is disabled, and its owner told at 50, 70, 90 and 100 %', async () => {
   const failing = await route(500)
