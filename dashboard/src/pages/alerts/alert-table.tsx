@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 
 import { callAlerts, type Alert } from '../../api/alerts.ts'
 import { useAction } from '../../parts/forms/form.tsx'
+import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { ActionFault } from '../../parts/states.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
@@ -12,24 +13,11 @@ const MUTE_SECONDS = 86_400
 
 export function AlertTable({ alerts, label }: { alerts: readonly Alert[]; label: string }) {
   return (
-    <table className="table cards" aria-label={label}>
-      <thead>
-        <tr>
-          <th>Alert</th>
-          <th>Subject</th>
-          <th>Since</th>
-          <th>Told</th>
-          <th>
-            <span className="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {alerts.map((alert) => (
-          <AlertRow key={alert.id} alert={alert} />
-        ))}
-      </tbody>
-    </table>
+    <ActionTable columns={['Alert', 'Subject', 'Since', 'Told']} label={label}>
+      {alerts.map((alert) => (
+        <AlertRow key={alert.id} alert={alert} />
+      ))}
+    </ActionTable>
   )
 }
 

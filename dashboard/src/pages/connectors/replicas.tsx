@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 
 import { read, type Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
+import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { whole } from '../../parts/words/numbers.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
@@ -27,27 +28,13 @@ export function Replicas({ connectorId }: { connectorId: string }) {
           data.length === 0 ? (
             <p className="muted">No agent has enrolled yet.</p>
           ) : (
-            <table className="table cards">
-              <thead>
-                <tr>
-                  <th>Replica</th>
-                  <th>Status</th>
-                  <th>Heartbeat</th>
-                  <th>In flight</th>
-                  <th>Version</th>
-                  <th>From</th>
-                  <th>Since</th>
-                  <th>
-                    <span className="unseen">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map((replica) => (
-                  <ReplicaRow key={replica.id} replica={replica} />
-                ))}
-              </tbody>
-            </table>
+            <ActionTable
+              columns={['Replica', 'Status', 'Heartbeat', 'In flight', 'Version', 'From', 'Since']}
+            >
+              {data.map((replica) => (
+                <ReplicaRow key={replica.id} replica={replica} />
+              ))}
+            </ActionTable>
           )
         }
       </Loaded>

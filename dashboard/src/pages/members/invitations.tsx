@@ -1,5 +1,6 @@
 import { callAuth } from '../../api/auth.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
+import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { useInvitations, useMembersAgain, useOrganisationPath } from './queries.ts'
@@ -14,42 +15,30 @@ export function Invitations() {
   return (
     <section className="section">
       <h2>Open invitations</h2>
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Email</th>
-            <th>Role</th>
-            <th>Good until</th>
-            <th>
-              <span className="unseen">Actions</span>
-            </th>
+      <ActionTable columns={['Email', 'Role', 'Good until']}>
+        {data.map(({ id, email, role, expiresAt }) => (
+          <tr key={id}>
+            <td>{email}</td>
+            <td data-label="Role">{role}</td>
+            <td data-label="Good until">
+              <Time at={expiresAt} withAge />
+            </td>
+            <td>
+              <DangerAction
+                name="Revoke…"
+                title={`Revoke the invitation of ${email}?`}
+                action="Revoke"
+                run={async () => {
+                  await callAuth('DELETE', `${path}/invitations/${id}`)
+                  await again()
+                }}
+              >
+                <p>Its link is good no more, and its seat is free.</p>
+              </DangerAction>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {data.map(({ id, email, role, expiresAt }) => (
-            <tr key={id}>
-              <td>{email}</td>
-              <td data-label="Role">{role}</td>
-              <td data-label="Good until">
-                <Time at={expiresAt} withAge />
-              </td>
-              <td>
-                <DangerAction
-                  name="Revoke…"
-                  title={`Revoke the invitation of ${email}?`}
-                  action="Revoke"
-                  run={async () => {
-                    await callAuth('DELETE', `${path}/invitations/${id}`)
-                    await again()
-                  }}
-                >
-                  <p>Its link is good no more, and its seat is free.</p>
-                </DangerAction>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </ActionTable>
     </section>
   )
 }

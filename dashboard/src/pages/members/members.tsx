@@ -5,6 +5,7 @@ import { callAuth, type Member, type Role } from '../../api/auth.ts'
 import { read } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
+import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
 import { forgetProject, useSession } from '../../shell/session.ts'
@@ -38,23 +39,11 @@ export function Members() {
       {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
       <Loaded query={members} noun="The list">
         {(data) => (
-          <table className="table cards">
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>Email</th>
-                <th>Role</th>
-                <th>
-                  <span className="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((member) => (
-                <MemberRow key={member.id} member={member} />
-              ))}
-            </tbody>
-          </table>
+          <ActionTable columns={['Name', 'Email', 'Role']}>
+            {data.map((member) => (
+              <MemberRow key={member.id} member={member} />
+            ))}
+          </ActionTable>
         )}
       </Loaded>
       <Invitations />

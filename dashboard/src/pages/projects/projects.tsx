@@ -7,6 +7,7 @@ import { DangerAction } from '../../parts/danger-action.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -37,23 +38,11 @@ export function Projects() {
         </div>
       </header>
       {edited !== null && <ProjectDialog project={edited} onClose={() => setEdited(null)} />}
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Project</th>
-            <th>Id</th>
-            <th>Made</th>
-            <th>
-              <span className="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {projects.map(({ project }) => (
-            <ProjectRow key={project.id} project={project} edit={() => setEdited(project)} />
-          ))}
-        </tbody>
-      </table>
+      <ActionTable columns={['Project', 'Id', 'Made']}>
+        {projects.map(({ project }) => (
+          <ProjectRow key={project.id} project={project} edit={() => setEdited(project)} />
+        ))}
+      </ActionTable>
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 
 import { callAuth, type Agent, type Key } from '../../api/auth.ts'
+import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useOrganisationPath } from '../members/queries.ts'
 
@@ -56,21 +57,9 @@ export function SecretPage<K extends keyof Secrets>({
               <p>{advice}</p>
             </Empty>
           ) : (
-            <table className="table cards">
-              <thead>
-                <tr>
-                  <th>{name}</th>
-                  <th>{column}</th>
-                  <th>Project</th>
-                  <th>Expires</th>
-                  <th>Last used</th>
-                  <th>
-                    <span className="unseen">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>{data.map(row)}</tbody>
-            </table>
+            <ActionTable columns={[name, column, 'Project', 'Expires', 'Last used']}>
+              {data.map(row)}
+            </ActionTable>
           )
         }
       </Loaded>
