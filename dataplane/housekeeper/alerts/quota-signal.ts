@@ -13,7 +13,7 @@ import type { SignalDeps } from './signal.ts'
 
 /** Organisations that have used up a part of their quota that is told of. Levels are percents. */
 export async function findOverQuota(deps: SignalDeps, nowMs: number): Promise<Finding[]> {
-  const windows = await countedWindows(deps.db, { unlimitedPlans: unlimitedPlans(deps.plans) })
+  const windows = await countedWindows(deps.db, boundsOf(deps.plans))
   return windows.flatMap((window) => {
     const used = usageOf(deps.plans, window, nowMs)
     if (used === undefined || used.level === 0) return []
@@ -41,7 +41,7 @@ export async function standingOfQuota(
   nowMs: number,
 ): Promise<Map<string, AlertStanding>> {
   const among = alerts.map(({ subjectId }) => subjectId)
-  const windows = await countedWindows(db, { unlimitedPlans: unlimitedPlans(plans), among })
+  const windows = await countedWindows(db, { ...boundsOf(plans), among })
   const over = new Set(
     windows
       .filter((window) => (usageOf(plans, window, nowMs)?.level ?? 0) > 0)
@@ -65,8 +65,13 @@ function usageOf(
   return { level: level ?? 0, limit, resetAtMs: present.endsAtMs, isHardCapped }
 }
 
-function unlimitedPlans(plans: Plans): string[] {
-  return Object.entries(plans).flatMap(([name, { deliveryQuota }]) =>
-    deliveryQuota === null ? [name] : [],
-  )
+/** The plans without a quota, and the deliveries below which no other plan has anything to tell. */
+function boundsOf(plans: Plans): { unlimitedPlans: string[]; atLeast: number } {
+  const unlimitedPlans: string[] = []
+  let least = Number.MAX_SAFE_INTEGER
+  for (const [name, { deliveryQuota }] of Object.entries(plans)) {
+    if (deliveryQuota === null) unlimitedPlans.push(name)
+    else least = Math.min(least, deliveryQuota)
+  }
+  return { unlimitedPlans, atLeast: Math.ceil((least / 100) * QUOTA_NOTICE_PERCENTS[0]) }
 }

@@ -53,8 +53,8 @@ export async function tellRecovery(tx: Db, deps: TellDeps, closed: Alert): Promi
   if (closed.toldLevel === 0) return
   const options = { nowMs: deps.clock.now(), dashboardUrl: deps.dashboardUrl }
   const notification = recoveryOf(closed, options)
-  const endpoint = await receiverOf(tx, closed.organisationId)
   if (notification === undefined) return
+  const endpoint = await receiverOf(tx, closed.organisationId)
   await send(tx, deps, { alert: closed, level: 0, notification, endpoint })
 }
 

@@ -10,7 +10,7 @@ import {
   type OpenAlert,
 } from '../../../core/db/alerts/alerts.ts'
 import { cannotStore } from '../../../core/db/connection/failures.ts'
-import { ALERT_DAYS, ALERT_SETTLE_MINUTES } from '../../../core/limits.ts'
+import { ALERT_DAYS, ALERT_FINDINGS_MAX, ALERT_SETTLE_MINUTES } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { wakeWorkers } from '../../../core/notices/wake.ts'
@@ -120,7 +120,7 @@ export class AlertWatch {
     const found = await signal.find(this.#deps, this.#deps.clock.now())
     const levels = new Map(own.map(({ subjectId, level }) => [subjectId, level]))
     const fresh = found.filter(({ subjectId, level }) => level > (levels.get(subjectId) ?? 0))
-    const ripe = this.#ripe(signal, fresh)
+    const ripe = this.#ripe(signal, fresh).slice(0, ALERT_FINDINGS_MAX)
     for (const finding of ripe) {
       await this.#carefully(finding, async () => {
         const { db, clock } = this.#deps

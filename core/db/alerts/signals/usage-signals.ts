@@ -13,12 +13,16 @@ export interface CountedWindow extends PlanRows {
 }
 
 /**
- * Windows with deliveries of organisations that may have a quota: those on a plan without one and without a plan of
- * their own are left out. `among` narrows them to some organisations.
+ * Windows of organisations that may have used up a part of their quota: with `atLeast` deliveries on a plan that has a
+ * quota, or with a plan of their own. `among` narrows them to some organisations.
  */
 export async function countedWindows(
   db: Db,
-  { unlimitedPlans, among }: { unlimitedPlans: readonly string[]; among?: readonly string[] },
+  {
+    unlimitedPlans,
+    atLeast,
+    among,
+  }: { unlimitedPlans: readonly string[]; atLeast: number; among?: readonly string[] },
 ): Promise<CountedWindow[]> {
   let query = db
     .selectFrom('usage')
@@ -31,7 +35,8 @@ export async function countedWindows(
     .where('usage.closed_at', 'is', null)
     .where('usage.deliveries', '>', 0)
     .where(
-      sql<boolean>`(organisation.plan <> all(${[...unlimitedPlans]}::text[]) or organisation.overrides <> '{}')`,
+      sql<boolean>`(organisation.overrides <> '{}' or usage.deliveries >= ${atLeast}::int8
+        and organisation.plan <> all(${[...unlimitedPlans]}::text[]))`,
     )
   if (among !== undefined) query = query.where('organisation.id', 'in', among)
   const rows = await query.execute()
