@@ -134,6 +134,11 @@ test('a notification is signed as Standard Webhooks, retried like every delivery
   const signature = createHmac('sha256', key).update(signed).digest('base64')
   expect(last?.headers['webhook-signature']).toBe(`v1,${signature}`)
 
+  const { endpoint } = (await desk.owner.visit('GET', desk.at('/alerts/endpoint'))).body
+  const [sent] = endpoint.deliveries
+  const hidden = await relay.api('GET', `/v1/deliveries/${sent.id}`, undefined, { key: tenant.key })
+  expect(hidden.status).toBe(404)
+
   // It fails for days, and then says that it is gone.
   desk.endpoint.respond = says(500)
   for (let hours = 0; hours < 130; hours += 26) {

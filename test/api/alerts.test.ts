@@ -139,7 +139,7 @@ test('a subject is muted for a time and unmuted; a mute that cannot be is refuse
   }
 })
 
-test('owners and admins say where alerts go; the address is in no list of the API', async () => {
+test('owners and admins say where alerts go; no key of the API reaches the address', async () => {
   const before = await owner.visit('GET', at('/alerts/endpoint'))
   expect(before.body).toEqual({ endpoint: null })
   for (const path of ['/alerts/test', '/alerts/endpoint/rotate-signing-secret']) {
@@ -181,6 +181,14 @@ test('owners and admins say where alerts go; the address is in no list of the AP
     headers: { 'x-project-id': hidden },
   })
   expect(named.status).toBe(404)
+  const { rows: destinations } = await world.pool.query(
+    'select id from destination where project_id = $1',
+    [rows[0].id],
+  )
+  const destination = `/v1/destinations/${encodeId('dst', destinations[0].id)}`
+  expect((await world.api('GET', destination)).status).toBe(404)
+  const moved = await world.api('PATCH', destination, { data: { isEnabled: false } })
+  expect(moved.status).toBe(404)
 
   expect((await owner.visit('DELETE', at('/alerts/endpoint'))).status).toBe(204)
   expect((await owner.visit('GET', at('/alerts/endpoint'))).body).toEqual({ endpoint: null })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
-import type { Reach } from '../lists/page.ts'
+import { withinReach, type Reach } from '../lists/page.ts'
 
 /** The kind of a subject, as its ids begin, and its name. */
 export interface SubjectPlace {
@@ -12,17 +12,16 @@ export interface SubjectPlace {
 /** By id, the subjects among these that are within reach: resources of the project, and its organisation. */
 export async function subjectPlaces(
   db: Db,
-  { organisationId, projectId }: Reach,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, SubjectPlace>> {
   if (ids.length === 0) return new Map()
-  const within = sql`organisation_id = ${organisationId}::uuid and id = any(${ids}::uuid[])
-    and (${projectId ?? null}::uuid is null or project_id = ${projectId ?? null}::uuid)`
+  const within = sql`${withinReach(reach)} and id = any(${ids}::uuid[])`
   const { rows } = await sql<SubjectPlace & { id: string }>`
     select id, 'dst' as prefix, name from destination where ${within}
     union all select id, 'cnr', name from connector where ${within}
     union all select id, 'src', name from source where ${within}
     union all select id, 'org', name from organisation
-      where id = ${organisationId}::uuid and id = any(${ids}::uuid[])`.execute(db)
+      where id = ${reach.organisationId}::uuid and id = any(${ids}::uuid[])`.execute(db)
   return new Map(rows.map(({ id, ...place }) => [id, place]))
 }

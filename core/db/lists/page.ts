@@ -17,11 +17,15 @@ export interface Reach {
   projectId: string | undefined
 }
 
-/** Part of the query itself, so that what is out of reach is as absent as what does not exist. */
+/**
+ * Part of the query itself, so that what is out of reach is as absent as what does not exist. All of an organisation is
+ * without its internal project.
+ */
 export function withinReach({ organisationId, projectId }: Reach): RawBuilder<boolean> {
   const isOwn = sql<boolean>`organisation_id = ${organisationId}::uuid`
   return projectId === undefined
-    ? isOwn
+    ? sql<boolean>`${isOwn} and not exists (
+        select from project hidden where hidden.id = project_id and hidden.is_internal)`
     : sql<boolean>`${isOwn} and project_id = ${projectId}::uuid`
 }
 

@@ -139,6 +139,6 @@ export async function deliveriesOfEvent(
 
 function reachable({ organisationId, projectId }: Reach): RawBuilder<unknown> {
   return projectId === undefined
-    ? sql`d.project_id in (select id from project where organisation_id = ${organisationId}::uuid)`
+    ? sql`d.project_id in (select id from project where organisation_id = ${organisationId}::uuid and not is_internal)`
     : sql`d.project_id = ${projectId}::uuid`
 }
