@@ -126,8 +126,8 @@ test('a housekeeper that lost its lease leaves the other letters to the next one
   expect(server.received).toHaveLength(1)
   world.clock.advance(2 * MINUTE_MS)
   await send(server.url)
-  expect(server.received.map(({ to }) => to[0]).toSorted()).toEqual([
-    'admin@six.example.com',
-    'owner@six.example.com',
-  ])
+  expect(new Set(server.received.map(({ to }) => to[0]))).toEqual(
+    new Set(['admin@six.example.com', 'owner@six.example.com']),
+  )
+  expect(server.received).toHaveLength(2)
 })
