@@ -160,6 +160,7 @@ describe('with an operator', () => {
 
   test.each<[what: string, template: object, named: string]>([
     ['a quantity that is none', { resources: { limits: { memory: 'much' } } }, 'quantities'],
+    ['an unknown member', { affinity: { podAfinity: { term: 1 } } }, 'podAfinity'],
     ['a contradiction', { tolerations: [{ operator: 'Exists', value: 'x' }] }, 'tolerations'],
   ])(
     'a template with %s is said, and the StatefulSet that runs stays',
