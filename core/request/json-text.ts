@@ -115,9 +115,26 @@ export function scanJson(text: string, isUnusual: (word: string) => boolean, sha
       if (hasUnusual || !isUnusual(text.slice(start, at))) continue
       hasUnusual = true
       most *= READ_TWICE
+    } else if (!isBetween(code)) {
+      // A parser gets no further than this, so that the rest costs nothing.
+      const end = endOfLiteral(text, start)
+      if (end === undefined) break
+      at = end
     }
   }
   return { isCostly: cost > most || depth > JSON_DEPTH_MAX, hasUnusual }
+}
+
+function isBetween(code: number): boolean {
+  return code === SPACE || code === LF || code === COLON || code === CR || code === TAB
+}
+
+/** Undefined when there is none of the three words. */
+function endOfLiteral(text: string, start: number): number | undefined {
+  for (const word of ['true', 'null', 'false']) {
+    if (text.startsWith(word, start)) return start + word.length
+  }
+  return undefined
 }
 
 function isName(text: string, end: number): boolean {

@@ -248,8 +248,8 @@ function formatOf(contentType: string | undefined): Format {
 const BRACKETS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b])
 const BLANKS: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
-/** Begins as an object or an array: a text that is a number or `true` is a text. */
-function looksLikeJson(body: Buffer): boolean {
+/** Whether it begins as an object or an array does: nothing else has members, and a text that is a number is a text. */
+export function looksLikeJson(body: Buffer): boolean {
   let at = startOf(body)
   while (BLANKS.has(body[at])) at += 1
   return BRACKETS.has(body[at])

@@ -1,7 +1,7 @@
 import type { Fields } from '../../request/form.ts'
 import { isRepeated } from '../../request/headers.ts'
 import { ExactNumber, type JsonDocument } from '../../request/json.ts'
-import { parsedOf } from '../../request/parsed.ts'
+import { looksLikeJson, parsedOf } from '../../request/parsed.ts'
 import { toBinary } from '../../request/text.ts'
 import type { Location } from '../config/config-parts.ts'
 import type { SignedRequest } from './signed-request.ts'
@@ -163,7 +163,7 @@ const counted = new WeakMap<SignedRequest, boolean>()
 
 /** Counted once: a template may read as many members as it has room for. */
 function hasTooManyTokens(request: SignedRequest): boolean {
-  if (request.body.length <= JSON_TOKENS_MAX) return false
+  if (request.body.length <= JSON_TOKENS_MAX || !looksLikeJson(request.body)) return false
   const known = counted.get(request)
   if (known !== undefined) return known
   const answer = exceedsTokens(request.body)
