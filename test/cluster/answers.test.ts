@@ -86,7 +86,7 @@ test('403 INSUFFICIENT_API_KEY_PERMISSIONS: a key that may only read stalls what
     await expectCondition(one, 'Ready', { status: 'False', reason: 'InsufficientPermissions' })
     await expectCondition(one, 'Stalled', { reason: 'InsufficientPermissions' })
   }
-  expect(await scene.condition('relays', 'reader', 'Ready')).toMatchObject({ status: 'True' })
+  await expectCondition(['relays', 'reader'], 'Ready', { status: 'True' })
   await expectPatience('may-not', 'InsufficientPermissions')
   await scene.secret('reader', { key: await scene.makeKey('connectors=write', 'sources=write') })
   await expectCondition(object, 'Ready', { reason: 'ScaledToZero' })
