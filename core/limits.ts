@@ -82,7 +82,7 @@ export const BODY_BYTES_PER_SECOND_MIN = 500
 
 /**
  * The listener of mail: connections, all of them and those of one address; seconds in which a sender may say nothing, and
- * for one message; recipients of a message; refused ones of a connection. Ours.
+ * for one message; recipients of a message; refused ones of a connection; a command. Ours.
  */
 export const SMTP_CONNECTIONS_MAX = 100
 export const SMTP_CONNECTIONS_PER_ADDRESS = 10
@@ -90,6 +90,7 @@ export const SMTP_IDLE_SECONDS = 30
 export const SMTP_MESSAGE_SECONDS = 300
 export const MAIL_RECIPIENTS_MAX = 10
 export const SMTP_REFUSED_RECIPIENTS_MAX = 20
+export const SMTP_COMMAND_BYTES_MAX = 1_000
 
 /** Headers of a mail: bytes, lines, and lines `Received`, past which the mail goes in a circle. Ours. */
 export const MAIL_HEAD_BYTES_MAX = 64 * 1024

@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 /** Longest turn of a loop for anything that a tenant or a stranger sends. */
 const TURN_MS = 50
@@ -47,4 +49,14 @@ export async function longestTurnMs(act: () => Promise<unknown>): Promise<number
   await nextTurn()
   clearImmediate(next)
   return longest
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: unknown = runInNewContext('gc')
+
+/** Memory that is in use, without garbage. */
+export function heapBytes(): number {
+  if (typeof collectGarbage === 'function') for (let n = 0; n < 3; n += 1) collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }

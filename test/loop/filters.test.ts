@@ -1,11 +1,8 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-
 import { expect, test } from 'vitest'
 
 import { giveWay } from '../../core/loop/turn.ts'
 import { compileFilter, type CompiledFilter, Filter } from '../../core/match/filter.ts'
-import { leastMs, longestTurnMs, turnMs } from './cost.ts'
+import { heapBytes, leastMs, longestTurnMs, turnMs } from './cost.ts'
 
 const FILTER_BYTES = 12 * 1_024
 
@@ -41,15 +38,6 @@ const SHAPES: readonly Shape[] = [
   ['items in the depth', (n) => filled(`{"f${n}":{"a":{"b":{"c":{"d":[`, () => '0', ']}}}}}')],
   ['deep trees', (n) => filled('{"$or":[', () => `{"a":{"b":{"c":{"d":{"e":${n}}}}}}`, ']}')],
 ]
-
-setFlagsFromString('--expose-gc')
-const collect: unknown = runInNewContext('gc')
-
-function heapBytes(): number {
-  if (typeof collect === 'function') for (let n = 0; n < 3; n += 1) collect()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
 
 const compile = (text: string): CompiledFilter => compileFilter({ body: JSON.parse(text) })
 

@@ -10,6 +10,7 @@ import type { CompiledCidrs } from '../../../core/egress/address.ts'
 import { capConnections } from '../../../core/http/connection-cap.ts'
 import {
   PAYLOAD_KB_MAX,
+  SMTP_COMMAND_BYTES_MAX,
   SMTP_CONNECTIONS_MAX,
   SMTP_CONNECTIONS_PER_ADDRESS,
   SMTP_IDLE_SECONDS,
@@ -116,6 +117,7 @@ export class MailListener implements AsyncDisposable {
       hideSTARTTLS: certificate === undefined,
       disabledCommands: certificate === undefined ? [...DISABLED, 'STARTTLS'] : DISABLED,
       ...(certificate && { ...readCertificate(certificate), minVersion: 'TLSv1.2' }),
+      maxCommandLength: SMTP_COMMAND_BYTES_MAX,
       maxClients: SMTP_CONNECTIONS_MAX,
       socketTimeout: SMTP_IDLE_SECONDS * 1_000,
       closeTimeout: CLOSE_MS,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import { MAIL_RECIPIENTS_MAX } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
+import { giveWay } from '../../../core/loop/turn.ts'
 import { joinHeaders } from '../../../core/request/headers.ts'
 import { rejected } from '../../../core/verify/request/signed-request.ts'
 import { verify } from '../../../core/verify/verify.ts'
@@ -108,6 +109,8 @@ export async function receive(
   return replyForAll(
     await Promise.all(
       all.map(async (one) => {
+        // Each source reads the body anew.
+        await giveWay()
         const answer = await storeFor(deps, transaction, one, message)
         if (deps.traces !== undefined) trace(deps.traces, answer, { transaction, one, message })
         return tell(deps, answer, { transaction, source: one.source, mail, startedAt })
