@@ -7,7 +7,7 @@ import { openDb, openPool, type Db } from '../core/db/connection/db.ts'
 import { openLog } from '../core/log.ts'
 import type { Addresses } from './addresses.ts'
 
-const LOOK_MS = 1_000
+const LOOK_MS = 3_000
 
 export interface SetupOptions {
   databaseUrl: string

@@ -26,9 +26,8 @@ const FOLD_MS = 1_000
 const BILLING_MS = 2_000
 const COUNT_MS = 1_000
 const OPERATIONS_MS = 100
-/** The longest rest of a task that finds nothing to do, and of one that is told when there is something. */
+/** The longest rest of a task that finds nothing to do. */
 const IDLE_MS = 4_000
-const OPERATIONS_IDLE_MS = 1_000
 const CANCELLATIONS_MS = 1_000
 const MINUTE_MS = 60_000
 
@@ -72,19 +71,14 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   const tasks = [
     patient([SWEEP_MS, IDLE_MS], 'sweep', () => sweep.pass()),
     patient([FOLD_MS, IDLE_MS], 'usage', async () => (await foldUsage(db)) > 0),
-    task(BILLING_MS, 'billing', () => keepBilling(deps)),
+    patient([BILLING_MS, IDLE_MS], 'billing', () => keepBilling(deps)),
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
     patient([FOLD_MS, IDLE_MS], 'statistics', () => foldStatistics(db)),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
     ...alertTasks(deps, mayGoOn).map((each) => task(...each)),
     task(COUNT_MS, 'waiting counts', () => waiting.step()),
     task(MINUTE_MS, 'old statistics', () => pruneStatistics(db, clock.now())),
-    patient(
-      [OPERATIONS_MS, OPERATIONS_IDLE_MS],
-      'operations',
-      () => runOperations(deps, mayGoOn),
-      wanted,
-    ),
+    patient([OPERATIONS_MS, IDLE_MS], 'operations', () => runOperations(deps, mayGoOn), wanted),
     patient([CANCELLATIONS_MS, IDLE_MS], 'pending cancellations', () =>
       advancePendingCancellations(deps),
     ),

@@ -15,10 +15,11 @@ export interface BillingTaskDeps extends BillingDeps {
 /** Subscriptions that are carried over a boundary by one run. */
 const SETTLE_BATCH = 100
 
-/** Writes what time has made of subscriptions, and records the usage windows that ended. */
-export async function keepBilling(deps: BillingTaskDeps): Promise<void> {
-  await settleDue(deps)
-  await closeWindows(deps.db, deps)
+/** Writes what time has made of subscriptions, and records the usage windows that ended. Returns whether there were any. */
+export async function keepBilling(deps: BillingTaskDeps): Promise<boolean> {
+  const settled = await settleDue(deps)
+  const closed = await closeWindows(deps.db, deps)
+  return settled + closed > 0
 }
 
 /** Applies the present plans to the organisations: a start may bring changed ones. */
@@ -27,10 +28,10 @@ export async function followPlans(deps: BillingTaskDeps): Promise<void> {
   if (await reclassifyOrganisations(db, deps)) await ensurePartitions(db, clock.now())
 }
 
-async function settleDue(deps: BillingTaskDeps): Promise<void> {
+async function settleDue(deps: BillingTaskDeps): Promise<number> {
   const { db, clock } = deps
   const due = await dueSubscriptions(db, new Date(clock.now()), SETTLE_BATCH)
-  if (due.length === 0) return
+  if (due.length === 0) return 0
   let isOnNewPlan = false
   for (const id of due) {
     const settled = await db.transaction().execute(async (tx) => await settle(tx, deps, id))
@@ -41,4 +42,5 @@ async function settleDue(deps: BillingTaskDeps): Promise<void> {
     deps,
     due.map((id) => ({ kind: 'organisation', id })),
   )
+  return due.length
 }
