@@ -15,8 +15,8 @@ import {
   type CallHead,
   type Reply,
 } from '../../core/tunnel/call.ts'
-import type { Choosable, Sessions } from './sessions.ts'
-import type { Outcome } from './streams.ts'
+import type { Choosable, Sessions } from './sessions/sessions.ts'
+import type { Outcome } from './streams/streams.ts'
 
 interface CallsDeps {
   nats: NatsConnection

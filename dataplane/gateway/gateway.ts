@@ -22,15 +22,15 @@ import { followConnectors, noticeLife, noticeOnline } from '../../core/notices/c
 import type { Tracing } from '../../core/tracing/tracing.ts'
 import type { LinkTiming } from '../../core/tunnel/link.ts'
 import { every } from '../every.ts'
-import { admit } from './admission.ts'
-import { BodyBudget } from './body-budget.ts'
 import { Calls } from './calls.ts'
-import { DialLimit } from './dial-limit.ts'
+import { admit } from './dial/admission.ts'
+import { DialLimit } from './dial/dial-limit.ts'
+import { buildTunnelServer } from './dial/server.ts'
 import { Keeper } from './keeper.ts'
 import { openMetrics } from './metrics.ts'
-import { buildTunnelServer } from './server.ts'
-import { SessionRows } from './session-rows.ts'
-import { Sessions } from './sessions.ts'
+import { SessionRows } from './sessions/session-rows.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { BodyBudget } from './streams/body-budget.ts'
 
 /** Workers count a gateway as dead that they have not heard for three of these. */
 const LIFE_MS = 1_000

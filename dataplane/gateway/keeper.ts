@@ -11,11 +11,11 @@ import type { NatsConnection } from '../../core/nats.ts'
 import { noticeOnline } from '../../core/notices/connector-notices.ts'
 import type { LinkEnd, LinkTiming, Wire } from '../../core/tunnel/link.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'
-import type { BodyBudget } from './body-budget.ts'
 import type { Calls } from './calls.ts'
-import type { SessionRows } from './session-rows.ts'
-import { Session } from './session.ts'
-import type { Sessions } from './sessions.ts'
+import type { SessionRows } from './sessions/session-rows.ts'
+import { Session } from './sessions/session.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import type { BodyBudget } from './streams/body-budget.ts'
 
 interface KeeperDeps {
   db: Db

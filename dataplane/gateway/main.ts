@@ -16,8 +16,8 @@ import { checkConnected } from '../../core/nats.ts'
 import { openOps } from '../../core/ops.ts'
 import { configOrEnd, listenOrEnd, Readiness, warnOfMisspelt } from '../../core/start-up.ts'
 import { openTracing } from '../../core/tracing/open-tracing.ts'
+import { CONNECTION_REFUSAL } from './dial/server.ts'
 import { startGateway } from './gateway.ts'
-import { CONNECTION_REFUSAL } from './server.ts'
 
 const config = configOrEnd(process.env, 'GATEWAY_PORT')
 const stop = new AbortController()

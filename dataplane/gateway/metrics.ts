@@ -1,9 +1,9 @@
 import { Counter, type Registry } from 'prom-client'
 
 import { countsOf, gaugeOf } from '../../core/metrics/instruments.ts'
-import type { BodyBudget } from './body-budget.ts'
-import type { Sessions } from './sessions.ts'
-import type { Outcome } from './streams.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import type { BodyBudget } from './streams/body-budget.ts'
+import type { Outcome } from './streams/streams.ts'
 
 export interface GatewayMetrics {
   streams: Record<Outcome['kind'], number>

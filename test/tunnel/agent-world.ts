@@ -9,9 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
-import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
-import { type Admission, buildTunnelServer, type Dialled } from '../../dataplane/gateway/server.ts'
-import { Session, type SessionOwner } from '../../dataplane/gateway/session.ts'
+import {
+  type Admission,
+  buildTunnelServer,
+  type Dialled,
+} from '../../dataplane/gateway/dial/server.ts'
+import { Session, type SessionOwner } from '../../dataplane/gateway/sessions/session.ts'
+import { BodyBudget } from '../../dataplane/gateway/streams/body-budget.ts'
 import { SURROUNDINGS } from '../kit/program.ts'
 
 const OWNER: SessionOwner = { replicaId: 'rep_1', connectorId: 'con_1', organisationId: 'org_1' }

@@ -7,10 +7,10 @@ import { expect, inject, test, vi } from 'vitest'
 import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
 import { openNats, type NatsConnection } from '../../core/nats.ts'
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
-import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
 import { Calls } from '../../dataplane/gateway/calls.ts'
-import { type Choosable, Sessions } from '../../dataplane/gateway/sessions.ts'
-import { GatewayStreams } from '../../dataplane/gateway/streams.ts'
+import { type Choosable, Sessions } from '../../dataplane/gateway/sessions/sessions.ts'
+import { BodyBudget } from '../../dataplane/gateway/streams/body-budget.ts'
+import { GatewayStreams } from '../../dataplane/gateway/streams/streams.ts'
 import { GatewayCalls } from '../../dataplane/worker/send/gateway-calls.ts'
 
 const LOG = pino({ level: 'silent' })

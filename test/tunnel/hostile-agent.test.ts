@@ -11,8 +11,8 @@ import {
   STREAM_WINDOW_BYTES,
   type RequestHead,
 } from '../../core/tunnel/protocol.ts'
-import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
-import { GatewayStreams, type Outcome } from '../../dataplane/gateway/streams.ts'
+import { BodyBudget } from '../../dataplane/gateway/streams/body-budget.ts'
+import { GatewayStreams, type Outcome } from '../../dataplane/gateway/streams/streams.ts'
 
 const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }
 const MIB = 1024 * 1024

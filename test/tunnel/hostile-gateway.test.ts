@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 import { encodeFrame } from '../../core/tunnel/frames.ts'
 import { FRAME_BYTES_MAX } from '../../core/tunnel/protocol.ts'
-import { buildTunnelServer } from '../../dataplane/gateway/server.ts'
+import { buildTunnelServer } from '../../dataplane/gateway/dial/server.ts'
 import { says, startEndpoint } from '../kit/endpoint.ts'
 import { eventually, LONG, openGateway, openRelay, startAgent } from './agent-world.ts'
 

@@ -11,10 +11,14 @@ import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams
 import { encodeFrame } from '../../core/tunnel/frames.ts'
 import { type Link, type LinkEnd, type LinkTiming, openLink } from '../../core/tunnel/link.ts'
 import { FRAME_BYTES_MAX } from '../../core/tunnel/protocol.ts'
-import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
-import { type Admission, buildTunnelServer, type Dialled } from '../../dataplane/gateway/server.ts'
-import { Session, type SessionOwner } from '../../dataplane/gateway/session.ts'
-import { Sessions } from '../../dataplane/gateway/sessions.ts'
+import {
+  type Admission,
+  buildTunnelServer,
+  type Dialled,
+} from '../../dataplane/gateway/dial/server.ts'
+import { Session, type SessionOwner } from '../../dataplane/gateway/sessions/session.ts'
+import { Sessions } from '../../dataplane/gateway/sessions/sessions.ts'
+import { BodyBudget } from '../../dataplane/gateway/streams/body-budget.ts'
 
 const OWNER: SessionOwner = { replicaId: 'r', connectorId: 'c', organisationId: 'o' }
 const QUICK = { pingMs: 200, silenceMs: 1_000 }

@@ -12,8 +12,8 @@ import {
   SESSION_STREAMS_MAX,
   SESSION_WINDOW_BYTES,
 } from '../../core/tunnel/protocol.ts'
-import { BodyBudget } from '../../dataplane/gateway/body-budget.ts'
-import { GatewayStreams } from '../../dataplane/gateway/streams.ts'
+import { BodyBudget } from '../../dataplane/gateway/streams/body-budget.ts'
+import { GatewayStreams } from '../../dataplane/gateway/streams/streams.ts'
 
 const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }
 const MIB = 1024 * 1024

@@ -6,10 +6,10 @@ import {
   type LinkTiming,
   openLink,
   type Wire,
-} from '../../core/tunnel/link.ts'
-import { SESSION_STREAMS_MAX } from '../../core/tunnel/protocol.ts'
-import type { BodyBudget } from './body-budget.ts'
-import { GatewayStreams } from './streams.ts'
+} from '../../../core/tunnel/link.ts'
+import { SESSION_STREAMS_MAX } from '../../../core/tunnel/protocol.ts'
+import type { BodyBudget } from '../streams/body-budget.ts'
+import { GatewayStreams } from '../streams/streams.ts'
 
 /** Whose session it is. */
 export interface SessionOwner {

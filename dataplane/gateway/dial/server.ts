@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream'
 
 import { WebSocketServer } from 'ws'
 
-import type { Logger } from '../../core/log.ts'
-import type { Wire } from '../../core/tunnel/link.ts'
-import { FRAME_BYTES_MAX, SUBPROTOCOL, TUNNEL_PATH } from '../../core/tunnel/protocol.ts'
-import { within } from '../../core/within.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Wire } from '../../../core/tunnel/link.ts'
+import { FRAME_BYTES_MAX, SUBPROTOCOL, TUNNEL_PATH } from '../../../core/tunnel/protocol.ts'
+import { within } from '../../../core/within.ts'
 
 /** The gateway's answer to an agent that dials. */
 export type Admission<Owner> =

@@ -1,5 +1,5 @@
-import { PIECE_BYTES } from '../../core/tunnel/call.ts'
-import { type Frame, ProtocolError } from '../../core/tunnel/frames.ts'
+import { PIECE_BYTES } from '../../../core/tunnel/call.ts'
+import { type Frame, ProtocolError } from '../../../core/tunnel/frames.ts'
 import {
   DATA_BYTES_MAX,
   type Failure,
@@ -8,7 +8,7 @@ import {
   SESSION_STREAMS_MAX,
   SESSION_WINDOW_BYTES,
   STREAM_WINDOW_BYTES,
-} from '../../core/tunnel/protocol.ts'
+} from '../../../core/tunnel/protocol.ts'
 import type { BodyBudget } from './body-budget.ts'
 
 /** The outcome of a request that a session got. */

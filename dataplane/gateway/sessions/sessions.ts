@@ -1,5 +1,5 @@
+import type { GatewayStreams } from '../streams/streams.ts'
 import type { Session, SessionOwner } from './session.ts'
-import type { GatewayStreams } from './streams.ts'
 
 /** As much of a session as is needed to choose one. */
 export interface Choosable {

@@ -1,6 +1,6 @@
-import type { Db } from '../../core/db/connection/db.ts'
-import { noteSessions, settleSessions } from '../../core/db/connectors/live-sessions.ts'
-import type { Logger } from '../../core/log.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import { noteSessions, settleSessions } from '../../../core/db/connectors/live-sessions.ts'
+import type { Logger } from '../../../core/log.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 

@@ -1,11 +1,14 @@
-import type { Db } from '../../core/db/connection/db.ts'
-import { standingOfToken, type GoodReplica } from '../../core/db/connectors/connector-standing.ts'
-import { liveProcesses } from '../../core/db/processes/processes.ts'
-import { hashSecret } from '../../core/keys/secret-text.ts'
-import { DIALS_PER_SECOND, GATEWAY_SESSIONS_MAX } from '../../core/limits.ts'
+import type { Db } from '../../../core/db/connection/db.ts'
+import {
+  standingOfToken,
+  type GoodReplica,
+} from '../../../core/db/connectors/connector-standing.ts'
+import { liveProcesses } from '../../../core/db/processes/processes.ts'
+import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { DIALS_PER_SECOND, GATEWAY_SESSIONS_MAX } from '../../../core/limits.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { DialLimit } from './dial-limit.ts'
 import type { Admission, Dialled } from './server.ts'
-import type { Sessions } from './sessions.ts'
 
 interface AdmissionDeps {
   db: Db
