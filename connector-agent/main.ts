@@ -64,7 +64,7 @@ async function run(settings: AgentSettings): Promise<void> {
   )
   void agent.run()
   if (!stop.signal.aborted) await once(stop.signal, 'abort')
-  log.info('Ending: taking no more requests')
+  log.info('Stopping: taking no more requests')
   await agent.stop(DRAIN_MS_MAX)
-  log.info('Ended')
+  log.info('Stopped')
 }

@@ -36,5 +36,5 @@ export function logRequests(app: FastifyInstance, { registry, log }: Deps): void
 
 /** Bytes that are not HTTP never become a request; their answer has an id all the same. */
 export function logFault({ log }: Deps, requestId: string, { status, code }: EdgeFault): void {
-  log.info({ requestId, status, code }, 'Refused what is no request')
+  log.info({ requestId, status, code }, 'Refused bytes that are not HTTP')
 }

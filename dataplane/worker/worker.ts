@@ -134,7 +134,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await within(DRAIN_MS, results.drain(), () => undefined)
       lanes[Symbol.dispose]()
       await forgetProcess(db, identity.id).catch((err: unknown) =>
-        log.warn({ err }, 'Cannot deregister process'),
+        log.warn({ err }, 'Cannot deregister the process'),
       )
       await sender.close()
     },

@@ -79,7 +79,7 @@ function toSignIn({ log }: Deps, error: unknown): Answer {
   const problem = problemOf(error)
   // The error itself may hold codes and tokens.
   const reason = error instanceof Error ? error.message : String(error)
-  log.warn({ problem, reason }, 'Nobody was signed in by the provider')
+  log.warn({ problem, reason }, 'The identity provider signed nobody in')
   return redirectTo(`/sign-in?problem=${problem}`)
 }
 

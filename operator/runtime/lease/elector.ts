@@ -74,7 +74,7 @@ export class Elector {
     for (;;) {
       signal.throwIfAborted()
       if (await this.#tried()) {
-        log.info({ lease: name, identity }, 'Took the lease')
+        log.info({ lease: name, identity }, 'Acquired the lease')
         return
       }
       await sleep(this.#times.retryMs * (0.8 + Math.random() * 0.4), undefined, { signal })
