@@ -6,7 +6,9 @@ import { overageOf, type Standing } from '../../core/plans/standing.ts'
 import type { Subscription as SubscriptionState } from '../../core/plans/subscription.ts'
 import { Timestamp } from '../http/fields.ts'
 
-const PlanName = z.enum(PLAN_NAMES).meta({ id: 'PlanName', description: 'The name of a plan.' })
+const PlanName = z
+  .enum(PLAN_NAMES)
+  .meta({ id: 'PlanName', description: 'A plan that the installation offers.' })
 const Count = z.int().min(0)
 
 const ScheduledChange = z
@@ -18,11 +20,15 @@ const ScheduledChange = z
 
 const Subscription = z
   .strictObject({
-    status: z.enum(['active', 'cancelled']).describe('Whether it goes on.'),
+    status: z
+      .enum(['active', 'cancelled'])
+      .describe('`active` until a cancellation takes effect, then `cancelled` for good.'),
     currentPeriodStart: Timestamp.describe('When the present period began.'),
     currentPeriodEnd: Timestamp.describe('When the present period ends.'),
     cancelAtPeriodEnd: z.boolean().describe('The subscription ends with its present period.'),
-    scheduledChange: ScheduledChange.nullable(),
+    scheduledChange: ScheduledChange.nullable().describe(
+      'The plan that comes next; null while none was chosen.',
+    ),
   })
   .meta({ id: 'Subscription', description: 'The subscription of an organisation.' })
 
@@ -31,7 +37,9 @@ export const Plan = z
   .strictObject({
     plan: PlanName,
     entitlements: Entitlements,
-    subscription: Subscription.nullable().describe('Null on a plan without a subscription.'),
+    subscription: Subscription.nullable().describe(
+      'The period that is paid for; null on a plan without a subscription.',
+    ),
   })
   .meta({ id: 'BillingPlan', description: 'The plan of the organisation and what it grants.' })
 

@@ -8,8 +8,8 @@ import { Id, IdInput, Metadata, Name, ShownName, Timestamp } from '../http/field
 
 export const Connection = z
   .object({
-    id: Id('con').describe('The id of the connection.'),
-    projectId: Id('prj').describe('The project that holds it.'),
+    id: Id('con').describe('Begins with `con_`; deliveries name it as `connectionId`.'),
+    projectId: Id('prj').describe('The project whose source and destination it joins.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
     sourceId: Id('src').describe('The source whose events it takes.'),
     destinationId: Id('dst').describe('The destination that it delivers to.'),
@@ -25,7 +25,7 @@ export const Connection = z
   })
 
 const changeable = {
-  name: Name.describe('Unique in the project.'),
+  name: Name.describe('A name of your choice, unique in the project.'),
   sourceId: IdInput('src').describe('The source whose events it takes.'),
   destinationId: IdInput('dst').describe('The destination that it delivers to.'),
   isEnabled: z
@@ -33,7 +33,7 @@ const changeable = {
     .nullable()
     .describe('A disabled connection gets no new deliveries. True by default.'),
   filter: Filter.nullable().describe('The condition for events; null matches every event.'),
-  metadata: Metadata.nullable().describe('Null is none.'),
+  metadata: Metadata.nullable().describe('Your own texts about it; null is none.'),
 }
 
 const Changes = z

@@ -18,7 +18,7 @@ const PLAIN_FAULT = 'Expected no control characters'
 
 export const Replica = z
   .object({
-    id: Id('rpl').describe('The id of the replica.'),
+    id: Id('rpl').describe('Begins with `rpl_`; attempts that it carried name it.'),
     connectorId: Id('cnr').describe('The connector that it belongs to.'),
     name: ShownName.describe('The `instanceName` that the agent enrolled with.'),
     version: z.string().describe('The version of the agent.'),

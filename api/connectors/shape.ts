@@ -13,8 +13,8 @@ export const ShownHosts = z.array(z.string()).describe(HOSTS)
 
 export const Connector = z
   .object({
-    id: Id('cnr').describe('The id of the connector.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    id: Id('cnr').describe('Begins with `cnr_`; private destinations name it as `connectorId`.'),
+    projectId: Id('prj').describe('The project whose private destinations it may serve.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
     isDisabled: z
       .boolean()
@@ -54,13 +54,13 @@ const AllowedHost = z
   .refine((text) => !/[\s\p{Cc}]/u.test(text), 'Expected no blanks and no control characters')
 
 const changeable = {
-  name: Name.describe('Unique in the project.'),
+  name: Name.describe('A name of your choice, unique in the project.'),
   allowedHosts: z
     .array(AllowedHost)
     .max(ALLOWED_HOSTS_MAX)
     .nullable()
     .describe(`${HOSTS} At most ${ALLOWED_HOSTS_MAX}; null is an empty list.`),
-  metadata: Metadata.nullable().describe('Null is none.'),
+  metadata: Metadata.nullable().describe('Your own texts about it; null is none.'),
 }
 
 const Changes = z

@@ -42,7 +42,7 @@ const Phases = z
 
 export const Attempt = z
   .object({
-    id: Id('att').describe('The id of the attempt.'),
+    id: Id('att').describe('Begins with `att_`; unique among the attempts of all deliveries.'),
     deliveryId: Id('dlv').describe('The delivery that it belongs to.'),
     number: z.int().describe('Its place among the attempts of the delivery, from 1.'),
     trigger: z

@@ -35,28 +35,32 @@ export const Delivery = z
     id: Id('dlv').describe('The id of the delivery, which destinations get as `webhook-id`.'),
     eventId: Id('evt').nullable().describe('The event; null for a test delivery.'),
     connectionId: Id('con').nullable().describe('The connection; null for a test delivery.'),
-    destinationId: Id('dst').describe('Where it goes.'),
+    destinationId: Id('dst').describe('The destination that it is sent to.'),
     sourceId: Id('src').nullable().describe('The source of the event; null for a test delivery.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    projectId: Id('prj').describe('The project of its destination.'),
     status: DeliveryStatus,
     trigger: z
       .enum(DELIVERY_TRIGGERS)
       .describe('Why it was created: an event, a replay or a test.'),
     attemptCount: z.int().describe('Attempts that were spent; a busy answer spends none.'),
-    maxAttempts: z.int().describe('Attempts that the retry policy allows.'),
+    maxAttempts: z
+      .int()
+      .describe('Attempts that it may spend, by the retry policy that applies to it.'),
     nextAttemptAt: Timestamp.nullable().describe('When the next attempt is due; null if none is.'),
     throttledReason: z
       .enum(THROTTLED_REASONS)
       .nullable()
       .describe('Why it is throttled; null when it is not.'),
-    throttledAt: Timestamp.nullable().describe('Since when it is throttled; null when it is not.'),
+    throttledAt: Timestamp.nullable().describe(
+      'When pacing or a busy destination first held it back; stays when it goes on. Null if nothing ever did.',
+    ),
     lastError: z
       .string()
       .nullable()
       .describe(
         'Why it waits or failed: an error code of attempts, `destination_disabled`, or `connector_full` while all replicas of the connector have as many requests as they take.',
       ),
-    lastAttempt: LastAttempt.nullable().describe('Null before the first attempt.'),
+    lastAttempt: LastAttempt.nullable().describe('Its newest attempt; null before the first.'),
     completedAt: Timestamp.nullable().describe('When it ended; null before.'),
     createdAt: Timestamp.describe('When it was created.'),
   })

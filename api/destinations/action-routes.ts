@@ -24,7 +24,9 @@ const noQuery = z.strictObject({})
 
 const PreviousSecret = z
   .object({
-    secret: z.string().describe('The previous secret.'),
+    secret: z
+      .string()
+      .describe('The secret before the rotation, `whsec_…`; deliveries are signed with both.'),
     expiresAt: Timestamp.describe('Until when deliveries are signed with it too.'),
   })
   .meta({ id: 'PreviousSigningSecret', description: 'A signing secret that is about to end.' })
@@ -75,7 +77,7 @@ const TestInput = z
 
 const TestDelivery = z
   .object({
-    deliveryId: Id('dlv').describe('The test delivery.'),
+    deliveryId: Id('dlv').describe('Finds it under `GET /v1/deliveries/{id}`.'),
     attempt: Attempt,
   })
   .meta({ id: 'TestDelivery', description: 'A test delivery and its one attempt.' })

@@ -74,11 +74,11 @@ const Mode = z.enum(['public', 'private'])
 
 export const Destination = z
   .object({
-    id: Id('dst').describe('The id of the destination.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    id: Id('dst').describe('Begins with `dst_`; connections name it as `destinationId`.'),
+    projectId: Id('prj').describe('The project whose connections may lead to it.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
     mode: Mode.describe('A `private` destination is reached through a connector.'),
-    url: z.string().describe('Where deliveries go.'),
+    url: z.string().describe('The URL that deliveries are sent to.'),
     connectorId: Id('cnr')
       .nullable()
       .describe('The connector of a private destination; null otherwise.'),
@@ -92,12 +92,18 @@ export const Destination = z
       .record(z.string(), z.string())
       .meta({ description: 'Headers that deliveries carry. Values are not shown.' }),
     auth: Auth,
-    timeoutMs: z.int().describe('How long an attempt waits for an answer, in milliseconds.'),
+    timeoutMs: z
+      .int()
+      .describe(
+        'How long an attempt may take in milliseconds, from the look-up of the host to the end of the answer.',
+      ),
     rateLimit: z.int().nullable().describe('Deliveries per period; null is no limit.'),
-    rateLimitPeriod: z.enum(PERIODS).describe('The period of `rateLimit`.'),
+    rateLimitPeriod: z.enum(PERIODS).describe('The span of time that `rateLimit` counts in.'),
     maxConcurrency: z.int().nullable().describe('Attempts at once; null is no limit.'),
     retryPolicy: RetryPolicy,
-    signingSecretRotation: Rotation.nullable().describe('Null when none is under way.'),
+    signingSecretRotation: Rotation.nullable().describe(
+      'The change of the signing secret that is under way; null without one.',
+    ),
     health: z.enum(['healthy', 'failing', 'disabled']).meta({ description: HEALTH }),
     metadata: Metadata,
     createdAt: Timestamp.describe('When it was created.'),
@@ -155,7 +161,7 @@ const AuthInput = z
           .max(256, { abort: true })
           .regex(/^[^:]*$/, { error: 'A user name cannot hold a colon', abort: true })
           .regex(NO_CONTROL, CONTROL_FAULT)
-          .describe('The user name.'),
+          .describe('Sent before the colon of HTTP Basic.'),
         password: Secret.optional().describe(`The password. ${Kept}`),
       })
       .meta({ id: 'BasicAuthInput', description: 'A user name and a password.' }),
@@ -167,16 +173,18 @@ const AuthInput = z
       .meta({ id: 'BearerAuthInput', description: 'A token that stays the same.' }),
     z
       .strictObject({
-        type: z.literal('oauth2ClientCredentials').describe('OAuth 2.0 client credentials.'),
+        type: z
+          .literal('oauth2ClientCredentials')
+          .describe('A token that Postern fetches for itself and renews.'),
         tokenUrl: Url.describe('Where tokens are fetched.'),
-        clientId: Member.describe('The id of the client.'),
+        clientId: Member.describe('The id under which the token endpoint knows Postern.'),
         clientSecret: Secret.optional().describe(`The secret of the client. ${Kept}`),
         scope: z
           .string()
           .max(1024, { abort: true })
           .regex(SCOPE, 'Expected names of scopes with single blanks between them')
           .optional()
-          .describe('The scope to ask for.'),
+          .describe('Scopes of the token, with single blanks between them.'),
       })
       .meta({
         id: 'OAuth2ClientCredentialsAuthInput',
@@ -191,7 +199,7 @@ const AuthInput = z
 export type AuthInput = z.output<typeof AuthInput>
 
 const changeable = {
-  name: Name.describe('Unique in the project.'),
+  name: Name.describe('A name of your choice, unique in the project.'),
   mode: Mode.nullable().describe(
     'A `private` destination is reached through a connector. `public` by default.',
   ),
@@ -215,7 +223,9 @@ const changeable = {
     .min(DELIVERY_TIMEOUT_MS_MIN)
     .max(DELIVERY_TIMEOUT_MS_MAX)
     .nullable()
-    .describe('How long an attempt waits for an answer, in milliseconds; 15000 by default.'),
+    .describe(
+      'How long an attempt may take in milliseconds, from the look-up of the host to the end of the answer; 15000 by default.',
+    ),
   rateLimit: z
     .int()
     .min(1)
@@ -225,7 +235,7 @@ const changeable = {
   rateLimitPeriod: z
     .enum(PERIODS)
     .nullable()
-    .describe('The period of `rateLimit`; `second` by default.'),
+    .describe('The span of time that `rateLimit` counts in; `second` by default.'),
   maxConcurrency: z
     .int()
     .min(1)
@@ -235,7 +245,7 @@ const changeable = {
   retryPolicy: RetryPolicyInput.nullable().describe(
     'Null is the default: 8 attempts over 28 hours.',
   ),
-  metadata: Metadata.nullable().describe('Null is none.'),
+  metadata: Metadata.nullable().describe('Your own texts about it; null is none.'),
 }
 
 const Changes = z

@@ -22,9 +22,9 @@ export const EventStatus = z.enum(EVENT_STATUSES).meta({
 
 export const EventSummary = z
   .object({
-    id: Id('evt').describe('The id of the event.'),
+    id: Id('evt').describe('Begins with `evt_`; the answer of ingest has it as `eventId`.'),
     sourceId: Id('src').describe('The source that it came to.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    projectId: Id('prj').describe('The project of its source.'),
     status: EventStatus,
     eventType: z
       .string()

@@ -19,7 +19,9 @@ const Verdict = z
 
 const Phase = z
   .object({
-    name: z.enum(['received', 'verified', 'stored', 'matched', 'dispatched']).describe('The step.'),
+    name: z
+      .enum(['received', 'verified', 'stored', 'matched', 'dispatched'])
+      .describe('The step of ingest, in the order in which they are taken.'),
     at: Timestamp.describe('When it happened.'),
     durationMs: z
       .number()
@@ -32,7 +34,7 @@ const OUTCOMES = ['delivered_to', 'filtered', 'disabled'] as const
 
 const ShownOutcome = z
   .object({
-    connectionId: Id('con').describe('The connection.'),
+    connectionId: Id('con').describe('The connection from the source of the event.'),
     outcome: z
       .enum(OUTCOMES)
       .describe('It got a delivery, its filter excluded the event, or it was disabled.'),

@@ -26,7 +26,13 @@ export function listOf<T extends z.ZodType>(item: T, id: string): List<T> {
       data: z.array(item).describe('The items of this page.'),
       nextCursor: z.string().nullable().describe('The cursor of the next page; null on the last.'),
     })
-    .meta({ id, description: 'A page of a list.' })
+    .meta({ id, description: `A page of ${pluralOf(id)}.` })
+}
+
+/** `deliveries` for `DeliveryList`. */
+function pluralOf(id: string): string {
+  const kind = id.replace(/List$/, '').toLowerCase()
+  return kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`
 }
 
 /** `kind` and `projectId` bind the cursor beside the sort: it is good for one list of one project. */

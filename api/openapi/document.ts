@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Permission } from '../auth/principal.ts'
 import { errorsOf, isPublic, route, type KeyedRoute, type Route } from '../http/route.ts'
 import { Components } from './components.ts'
-import { illustrated } from './example.ts'
+import { exemplified, illustrated } from './example.ts'
 import { headersOf, REPLAYED } from './headers.ts'
 import { resolve, type Json } from './json.ts'
 import { parametersOf } from './parameters.ts'
@@ -43,6 +43,7 @@ export function openApiDocument(routes: readonly Route[]): Json {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the organisation.' },
       },
       ...components.all(),
+      schemas: exemplified(components.schemas),
     },
   }
 }

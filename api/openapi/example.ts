@@ -1,38 +1,6 @@
 import type { Prefix } from '../../core/ids.ts'
 import { asJson, asList, resolve, type Json } from './json.ts'
-import { MOMENT, sampleId, SAMPLES, UUID } from './samples.ts'
-
-/** Sample values by member name, where the schema alone would give an empty word. */
-const WORDS: Readonly<Record<string, unknown>> = {
-  ingestUrl: 'https://hooks.example.com/kq3vz5d2m7x4bnafw6ytr2jsle',
-  maskId: 'kq3vz5d2m7x4bnafw6ytr2jsle',
-  name: 'shop',
-  url: 'https://shop.example.com/webhooks',
-  eventTypes: ['invoice.*'],
-  method: 'POST',
-  path: '/',
-  contentType: 'application/json',
-  remoteIp: '203.0.113.7',
-  body: { type: 'invoice.paid', amount: 12 },
-  secret: 'whsec_…',
-  team: 'payments',
-  'x-team': 'payments',
-  preset: 'stripe',
-  type: 'hmac',
-  needs: ['secret'],
-  idempotencyKeys: ['body.id'],
-  eventTypeField: 'body.type',
-  allowedMethods: ['POST'],
-  ingestResponse: { kind: 'default' },
-  maxPayloadSizeKb: 512,
-  timeoutMs: 15_000,
-  query: [],
-  enrollmentKey: 'pst_enr_…',
-  heartbeatToken: 'pst_hb_…',
-  gatewayUrl: 'wss://gateway.example.com',
-  heartbeatIntervalSeconds: 15,
-  version: '0.1.0',
-}
+import { MEMBERS, MOMENT, sampleId, SAMPLES, UUID, WORDS } from './samples.ts'
 
 const DEPTH_MAX = 12
 
@@ -65,9 +33,44 @@ export function illustrated(
   if (!Array.isArray(oneOf)) return { schema, example: exampleOf(schema, schemas, io) }
   const examples = oneOf.map((one: Json) => [
     String(one['$ref']).split('/').at(-1),
-    { value: exampleOf(one, schemas, io) },
+    { summary: resolve(one, schemas)['description'], value: exampleOf(one, schemas, io) },
   ])
   return { schema, examples: Object.fromEntries(examples) }
+}
+
+/** The named schemas, each member with an example of its own that tells more than null does. */
+export function exemplified(schemas: Readonly<Record<string, Json>>): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([component, schema]) => {
+      const members = Object.entries(asJson(schema['properties'])).map(([name, given]) => {
+        const member = asJson(given)
+        // A named schema is illustrated where it is described, and a constant is its own example.
+        const isTold = 'examples' in member || 'const' in member || refersTo(member)
+        if (isTold) return [name, member]
+        return [name, { ...member, examples: [memberExample(component, name, member, schemas)] }]
+      })
+      if (members.length === 0) return [component, schema]
+      return [component, { ...schema, properties: Object.fromEntries(members) }]
+    }),
+  )
+}
+
+function memberExample(
+  component: string,
+  name: string,
+  schema: Json,
+  schemas: Readonly<Record<string, Json>>,
+): unknown {
+  const told = MEMBERS[`${component}.${name}`] ?? SAMPLES[component]?.[name]
+  if (told !== undefined && told !== null) return told
+  const word = MEMBERS[name]
+  const kinds = [schema, ...asList(schema['anyOf']).map(asJson)]
+  if (word !== undefined && kinds.some((one) => fits(word, one))) return word
+  return exampleOf(schema, schemas, 'input', name)
+}
+
+function refersTo(schema: Json): boolean {
+  return JSON.stringify(schema).includes('"$ref"')
 }
 
 function make(name: string, schema: Json, outer: Scope): unknown {
@@ -185,5 +188,5 @@ function fits(value: unknown, { type, pattern, maxLength, ...rest }: Json): bool
   if (Array.isArray(value)) return type === 'array'
   if (typeof value === 'number') return type === 'integer' || type === 'number'
   if (typeof value === 'boolean') return type === 'boolean'
-  return type === undefined
+  return type === undefined || typeof rest['additionalProperties'] === 'object'
 }

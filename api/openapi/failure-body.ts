@@ -43,7 +43,7 @@ const DATA: { [C in keyof Data]: z.ZodObject & z.ZodType<Data[C]> } = {
     expiresAt: Timestamp.describe('When the previous secret ends.'),
   }),
   QUOTA_EXCEEDED: z.object({
-    limit: Count.describe('The quota.'),
+    limit: Count.describe('Deliveries that the plan allows in a window.'),
     current: Count.describe('The deliveries counted so far.'),
     resetAt: Timestamp.describe('When the count starts again at zero.'),
   }),
@@ -156,7 +156,7 @@ function refusal(code: Code): z.ZodObject {
 function makeRefusal(code: Code): z.ZodObject {
   const data: z.ZodObject | undefined = new Map(Object.entries(DATA)).get(code)
   const name = nameOf(0, [code])
-  const named = data?.meta({ id: `${name}Data`, description: 'Details of the refusal.' })
+  const named = data?.meta({ id: `${name}Data`, description: `Details of \`${code}\`.` })
   return envelope(`${name}Error`, `${MEANING[code]}.`, {
     code: z.literal(code).describe('The code for clients to branch on.'),
     ...common(STATUS[code], MEANING[code]),

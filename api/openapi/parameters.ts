@@ -4,6 +4,7 @@ import { isPublic, type Route } from '../http/route.ts'
 import type { Components } from './components.ts'
 import { exampleOf } from './example.ts'
 import type { Json } from './json.ts'
+import { sampleId } from './samples.ts'
 
 /** The parameters of an operation. Shared parameters are defined once. */
 export function parametersOf(route: Route, components: Components): Json[] {
@@ -19,7 +20,7 @@ export function parametersOf(route: Route, components: Components): Json[] {
       required,
       description,
       schema,
-      ...(required && { example }),
+      example,
     }
     const shared = SHARED[name]
     return shared === undefined ? parameter : components.parameter(shared, parameter)
@@ -30,6 +31,7 @@ export function parametersOf(route: Route, components: Components): Json[] {
     required: false,
     description,
     schema: { type: 'string' },
+    example: HEADER_EXAMPLES[name],
   }))
   if (isPublic(route)) return [...inPath, ...inQuery, ...own]
   const idempotency = method === 'POST' ? [components.parameter('IdempotencyKey', IDEMPOTENCY)] : []
@@ -52,7 +54,11 @@ const PROJECT = {
   description:
     'The project to act in. Without it: the one the key is bound to, or the default project.',
   schema: { type: 'string' },
+  example: sampleId('prj'),
 }
+
+/** Headers of a single operation. */
+const HEADER_EXAMPLES: Readonly<Record<string, string>> = { 'last-event-id': '1.qZ0cBw' }
 
 const IDEMPOTENCY = {
   name: 'Idempotency-Key',
@@ -60,6 +66,7 @@ const IDEMPOTENCY = {
   required: false,
   description: `The same key with the same request returns the first answer for ${IDEMPOTENCY_HOURS} hours. Bodies are the same when they parse to the same JSON. Only 2xx answers are kept: after a refusal the key is free.`,
   schema: { type: 'string', pattern: `^[!-~]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$` },
+  example: 'invoice-4711-paid',
 }
 
 function pathParameter(name: string, kind: ParamKind, components: Components): Json {

@@ -217,6 +217,88 @@ test('every example fits its schema', () => {
     expect(faultsOf(schema, value), where).toEqual([])
 })
 
+/** Each member of a named schema, with the schema that it is in. */
+const members = Object.entries(schemas).flatMap(([component, schema]) =>
+  Object.entries(asJson(schema['properties'])).map(([name, member]) => ({
+    where: `${component}.${name}`,
+    component,
+    name,
+    member: asJson(member),
+  })),
+)
+
+test('every member of a schema has an example that fits it', () => {
+  // A named schema is illustrated where it is described, and a constant is its own example.
+  const own = members.filter(
+    ({ member }) => !('const' in member) && !JSON.stringify(member).includes('"$ref"'),
+  )
+  expect(own.length).toBeGreaterThan(300)
+  const offenders = own.filter(({ member }) => {
+    const shown = asList(member['examples'])
+    return shown.length === 0 || shown.some((value) => faultsOf(member, value).length > 0)
+  })
+  expect(offenders.map(({ where }) => where)).toEqual([])
+})
+
+test('every parameter has an example that fits it', () => {
+  const offenders = operations.flatMap(([where, operation]) =>
+    asList(operation['parameters'])
+      .map(asJson)
+      .filter((one) => !('example' in one) || isUnfit(asJson(one['schema']), one['example']))
+      .map(({ name }) => `${where} ${String(name)}`),
+  )
+  expect(offenders).toEqual([])
+})
+
+test('every named example says of what it is one', () => {
+  const offenders = operations.flatMap(([where, operation]) =>
+    [operation['requestBody'], ...Object.values(asJson(operation['responses']))]
+      .flatMap((body) => Object.values(asJson(asJson(body)['content'])))
+      .flatMap((media) => Object.entries(asJson(asJson(media)['examples'])))
+      .filter(([, one]) => !isDescribed({ description: asJson(one)['summary'] }))
+      .map(([name]) => `${where} ${name}`),
+  )
+  expect(offenders).toEqual([])
+})
+
+test('no example is a placeholder', () => {
+  const shown = [
+    ...examples.map(({ where, value }) => ({ where, value })),
+    ...members.map(({ where, member }) => ({ where, value: member['examples'] })),
+    ...operations.flatMap(([where, operation]) =>
+      asList(operation['parameters']).map((one) => ({ where, value: asJson(one)['example'] })),
+    ),
+  ]
+  const offenders = shown.filter(({ value }) =>
+    /"text"|"https:\/\/example\.com\/"/.test(JSON.stringify(value) ?? ''),
+  )
+  expect(offenders.map(({ where }) => where)).toEqual([])
+})
+
+/** Words that say nothing about a member by themselves. */
+const EMPTY_WORDS = new Set(
+  'a an and are at by for from id in is it its null of or that the this to which with'.split(' '),
+)
+
+test('a description says more than the name of its member', () => {
+  const offenders = members.filter(({ component, name, member }) => {
+    const { description } = 'description' in member ? member : resolve(member, schemas)
+    const text = typeof description === 'string' ? description : ''
+    const known = `${component}${name}`.toLowerCase()
+    const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+    return words.every(
+      (word) => EMPTY_WORDS.has(word) || known.includes(word) || known.includes(word.slice(0, -1)),
+    )
+  })
+  expect(
+    offenders.map(({ where, member }) => `${where}: ${String(member['description'])}`),
+  ).toEqual([])
+})
+
+function isUnfit(schema: Json, value: unknown): boolean {
+  return faultsOf(schema, value).length > 0
+}
+
 test('the examples tell one story: each kind has one id, made when it says', () => {
   const ids = new Map<string, Set<string>>()
   for (const [id, prefix = ''] of JSON.stringify(examples.map(({ value }) => value)).matchAll(

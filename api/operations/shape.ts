@@ -99,12 +99,14 @@ export const NewOperation = z
     description: 'An action, and a filter that selects its deliveries or events.',
   })
 
-const Kind = z
-  .enum(OPERATION_KINDS)
-  .meta({ id: 'OperationKind', description: 'The action of an operation.' })
-const Status = z
-  .enum(OPERATION_STATUSES)
-  .meta({ id: 'OperationStatus', description: 'The state of an operation.' })
+const Kind = z.enum(OPERATION_KINDS).meta({
+  id: 'OperationKind',
+  description: '`retry` and `cancel` act on deliveries, `replay` on events.',
+})
+const Status = z.enum(OPERATION_STATUSES).meta({
+  id: 'OperationStatus',
+  description: '`running` until every match was processed or somebody cancels it.',
+})
 const matched = z
   .int()
   .meta({ description: 'The number of matches; a lower bound if `truncated`.' })
@@ -135,8 +137,8 @@ const ShownFilter = z
 
 export const Operation = z
   .object({
-    id: Id('opr').describe('The id of the operation.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    id: Id('opr').describe('Begins with `opr_`; poll it under `GET /v1/operations/{id}`.'),
+    projectId: Id('prj').describe('The project whose deliveries or events it acts on.'),
     kind: Kind,
     status: Status,
     filter: ShownFilter,

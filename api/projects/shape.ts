@@ -7,7 +7,7 @@ import { Id, Metadata, Name, ShownName, Timestamp } from '../http/fields.ts'
 
 export const Project = z
   .object({
-    id: Id('prj').describe('The id of the project.'),
+    id: Id('prj').describe('Begins with `prj_`; the header `X-Project-Id` takes it.'),
     organisationId: Id('org').describe('The organisation that it belongs to.'),
     name: ShownName.describe('Its name, which is unique in the organisation.'),
     isDefault: z.boolean().describe('Keys for all projects act in it unless they name another.'),
@@ -21,8 +21,8 @@ export const Project = z
   })
 
 const changeable = {
-  name: Name.describe('Unique in the organisation.'),
-  metadata: Metadata.nullable().describe('Null is none.'),
+  name: Name.describe('A name of your choice, unique in the organisation.'),
+  metadata: Metadata.nullable().describe('Your own texts about it; null is none.'),
 }
 
 const Changes = z

@@ -52,8 +52,8 @@ const Usage = z
 const Rotation = z
   .object({
     previousExpiresAt: Timestamp.describe('Until when the previous secret verifies too.'),
-    current: Usage.describe('The use of the new secret.'),
-    previous: Usage.describe('The use of the previous secret.'),
+    current: Usage.describe('How often requests were verified with the new secret.'),
+    previous: Usage.describe('How often requests were verified with the secret before it.'),
   })
   .meta({ id: 'SourceSecretOverlap', description: 'A rotation that is under way.' })
 
@@ -62,8 +62,8 @@ const Method = z.enum(METHODS)
 
 export const Source = z
   .object({
-    id: Id('src').describe('The id of the source.'),
-    projectId: Id('prj').describe('The project that it is in.'),
+    id: Id('src').describe('Begins with `src_`; events and connections name it as `sourceId`.'),
+    projectId: Id('prj').describe('The project whose connections take its events.'),
     name: ShownName.describe('Its name, which is unique in the project.'),
     kind: Kind.describe('How events come in: as requests, or as mails.'),
     maskId: z.string().describe('The secret part of its ingest URL.'),
@@ -78,7 +78,9 @@ export const Source = z
       .string()
       .nullable()
       .describe('The last characters of the secret; null without one.'),
-    secretRotation: Rotation.nullable().describe('Null when none is under way.'),
+    secretRotation: Rotation.nullable().describe(
+      'The change of the secret that is under way; null without one.',
+    ),
     bodyAuthenticated: z
       .boolean()
       .describe('The verifier covers the whole body, so that no part of it can be forged.'),
@@ -96,7 +98,11 @@ export const Source = z
       .meta({ id: 'Handshake', description: 'How the provider checks the ingest address.' })
       .nullable()
       .describe('Null when the provider has no handshake.'),
-    rateLimit: z.int().describe('Requests per second that it takes.'),
+    rateLimit: z
+      .int()
+      .describe(
+        'Requests per second that it takes; 0 is no limit. The operator of the installation sets it.',
+      ),
     lastEventAt: Timestamp.nullable().describe('When its last event came; null before the first.'),
     lastHandshakeAt: Timestamp.nullable().describe('When its last handshake came; null before.'),
     metadata: Metadata,
@@ -109,7 +115,7 @@ export const Source = z
   })
 
 const changeable = {
-  name: Name.describe('Unique in the project.'),
+  name: Name.describe('A name of your choice, unique in the project.'),
   isEnabled: z
     .boolean()
     .nullable()
@@ -148,7 +154,7 @@ const changeable = {
     .meta({ id: 'HandshakeInput', description: 'Data for the handshake of the preset.' })
     .nullable()
     .describe('For a preset that needs it.'),
-  metadata: Metadata.nullable().describe('Null is none.'),
+  metadata: Metadata.nullable().describe('Your own texts about it; null is none.'),
 }
 
 const Changes = z

@@ -18,8 +18,10 @@ const noQuery = z.strictObject({})
 
 const Preset = z
   .object({
-    preset: z.string().describe('The name of the preset.'),
-    type: z.string().describe('The type of its verifier.'),
+    preset: z.string().describe('The name that a verifier’s `preset` takes.'),
+    type: z
+      .string()
+      .describe('The kind of check: the `type` that a verifier written in full would have.'),
     needs: z
       .array(z.string())
       .describe('Members that the short form must give; `handshake.` ones belong to the source.'),
@@ -52,7 +54,7 @@ const Preset = z
 
 const PresetList = z
   .object({ data: z.array(Preset).describe('All presets by name.') })
-  .meta({ id: 'VerifierPresetList', description: 'The presets.' })
+  .meta({ id: 'VerifierPresetList', description: 'Every provider that is known by name.' })
 
 const HeaderValue = z
   .union([z.string(), z.array(z.string()).max(100)])
@@ -69,7 +71,7 @@ const TestSignature = z
       .string()
       .regex(/^[A-Z]{1,20}$/, 'Expected a method in capitals')
       .default('POST')
-      .describe('Its method.'),
+      .describe('The HTTP method, in capitals.'),
     url: z
       .url({ protocol: /^https?$/ })
       .max(8192)

@@ -22,7 +22,7 @@ const Received = z
 
 const Ended = z
   .object({
-    succeeded: Count.describe('Deliveries that succeeded.'),
+    succeeded: Count.describe('Deliveries that an answer 2xx ended.'),
     failed: Count.describe('Deliveries that failed for good.'),
     throttled: Count.describe('Deliveries throttled for the first time.'),
   })
@@ -61,7 +61,10 @@ const DashboardBucket = z
 
 export const Dashboard = z
   .object({ data: z.array(DashboardBucket).describe('By time, then by group.') })
-  .meta({ id: 'Dashboard', description: 'Counts over time.' })
+  .meta({
+    id: 'Dashboard',
+    description: 'Counts of events, deliveries and attempts, by buckets of time.',
+  })
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

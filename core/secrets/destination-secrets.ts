@@ -40,7 +40,7 @@ export const StoredAuth = z
     z
       .strictObject({
         type: z.literal('basic').describe('HTTP Basic.'),
-        username: z.string().describe('The user name.'),
+        username: z.string().describe('Sent before the colon of HTTP Basic.'),
       })
       .meta({ id: 'BasicAuth', description: 'A user name and a password.' }),
     z
@@ -48,10 +48,15 @@ export const StoredAuth = z
       .meta({ id: 'BearerAuth', description: 'A token that stays the same.' }),
     z
       .strictObject({
-        type: z.literal('oauth2ClientCredentials').describe('OAuth 2.0 client credentials.'),
+        type: z
+          .literal('oauth2ClientCredentials')
+          .describe('A token that Postern fetches for itself and renews.'),
         tokenUrl: z.string().describe('Where tokens are fetched.'),
-        clientId: z.string().describe('The id of the client.'),
-        scope: z.string().optional().describe('The scope that is asked for.'),
+        clientId: z.string().describe('The id under which the token endpoint knows Postern.'),
+        scope: z
+          .string()
+          .optional()
+          .describe('Scopes of the token, with single blanks between them.'),
       })
       .meta({
         id: 'OAuth2ClientCredentialsAuth',

@@ -87,8 +87,12 @@ const Timestamp = z
     in: z
       .enum(['header', 'signature', 'json', 'form'])
       .describe('The part of the request that carries it.'),
-    name: Name.optional().describe('Its name there.'),
-    format: z.enum(['unix', 'unix_ms', 'iso8601']).describe('How it is written.'),
+    name: Name.optional().describe(
+      'The name of the header or field, or of a key of the signature; a dotted path in `json`.',
+    ),
+    format: z
+      .enum(['unix', 'unix_ms', 'iso8601'])
+      .describe('Seconds or milliseconds since 1970, or a date such as `2026-11-20T09:00:00Z`.'),
     toleranceSeconds: Tolerance.describe('How far from now it may be; 0 is as far as it likes.'),
   })
   .meta({ id: 'TimestampLocation', description: 'Where a request carries its time.' })
@@ -96,7 +100,7 @@ const Timestamp = z
 const SignedHeaders = z
   .strictObject({
     in: z.enum(['header', 'signature']).describe('The part of the request that lists them.'),
-    name: Name.describe('The name of the list there.'),
+    name: Name.describe('The header, or the key of the signature, that holds the list.'),
     separator: Separator.describe('The text between the names of the list.'),
     sort: z.boolean().default(false).describe('The names are sorted first.'),
     render: z.enum(['pairs', 'values']).describe('Whether names are signed with their values.'),
@@ -137,7 +141,7 @@ export const signed = {
 export const CertUrl = z
   .strictObject({
     kind: z.literal('cert_url').describe('A certificate that the request names.'),
-    header: Name.describe('The header with its URL.'),
+    header: Name.describe('The name of the header in which the provider gives the URL.'),
     hosts: z.array(z.hostname()).min(1).max(10).describe('The hosts that it may be fetched from.'),
   })
   .meta({ id: 'CertificateSource', description: 'Where the certificate of a request is.' })
@@ -165,7 +169,7 @@ export const KeySource = z
     z
       .strictObject({
         kind: z.literal('inline').describe('Keys that are given here.'),
-        keys: z.array(Jwk).min(1).max(10).describe('The keys.'),
+        keys: z.array(Jwk).min(1).max(10).describe('Public keys, any of which may have signed.'),
       })
       .meta({ id: 'InlineKeySource', description: 'Keys that are given here.' }),
     z
@@ -173,16 +177,17 @@ export const KeySource = z
         kind: z.literal('plaid').describe('Keys that are fetched from Plaid.'),
         environment: z
           .enum(['production', 'sandbox', 'development'])
-          .describe('The environment of Plaid.'),
+          .describe('The host that keys come from: `sandbox` for tests.'),
         clientId: Name.describe('Your client id at Plaid; the secret is that of the client.'),
       })
       .meta({ id: 'PlaidKeySource', description: 'Keys that are fetched from Plaid.' }),
   ])
   .meta({ id: 'JwtKeySource', description: 'Where the keys of a JWT come from.' })
 
-export const ClaimValue = z
-  .union([z.string(), z.number(), z.boolean()])
-  .meta({ id: 'ClaimValue', description: 'The value of a claim.' })
+export const ClaimValue = z.union([z.string(), z.number(), z.boolean()]).meta({
+  id: 'ClaimValue',
+  description: 'A text, a number or a truth value that a claim must equal.',
+})
 
 export const BodyHash = z
   .strictObject({

@@ -31,7 +31,7 @@ const BasicAuth = z
       .string()
       .max(256)
       .regex(/^[^:]*$/, 'a user name cannot hold a colon')
-      .describe('The user name; the secret is the password.'),
+      .describe('Has to come before the colon of HTTP Basic; the secret is the password.'),
     ...hidden,
   })
   .meta({ id: 'BasicAuthVerifier', description: 'Requests carry a user name and a password.' })
@@ -75,7 +75,10 @@ const Hmac = z
     ...base,
     ...signed,
     type: z.literal('hmac').describe('A keyed hash.'),
-    algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256').describe('The hash.'),
+    algorithm: z
+      .enum(['sha1', 'sha256', 'sha512'])
+      .default('sha256')
+      .describe('The hash function under the HMAC.'),
     construction: z
       .enum(['hmac', 'hash'])
       .default('hmac')
@@ -95,7 +98,7 @@ const PublicKey = z
     type: z.literal('public_key').describe('A signature with a private key of the provider.'),
     algorithm: z
       .enum(['ed25519', 'ecdsa_p256_sha256', 'rsa_sha256', 'rsa_sha1'])
-      .describe('The algorithm.'),
+      .describe('How the provider signs: the kind of key, and the hash where it is not fixed.'),
     publicKeys: PublicKeys.optional().describe('The public keys: PEM, base64 or hex.'),
     keySource: CertUrl.optional().describe('Where the key is, if it is fetched.'),
   })
