@@ -13,6 +13,7 @@ import { files, imports, programOf, ROOT, sources, specifiersIn } from './kit/so
 const ALL = [
   'core',
   'api',
+  'clients',
   'dataplane',
   'dataplane/ingest',
   'dataplane/worker',
@@ -29,6 +30,10 @@ const ALL = [
  * also the files that lie beside the programs there. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
+  clients: [],
+  dashboard: ['clients'],
+  operator: ['core', 'clients'],
+  'connector-agent': ['core', 'clients'],
   docs: ['core', 'api'],
   standalone: ALL,
   test: ALL,

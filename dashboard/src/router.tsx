@@ -6,7 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 
-import { Refusal } from './api/refusal.ts'
+import { PosternError } from './api/client.ts'
 import * as searches from './routes/searches.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
 import { Frame } from './shell/frame.tsx'
@@ -62,7 +62,7 @@ const inside = createRoute({
     try {
       await queryClient.ensureQueryData(sessionQuery)
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 401) throw error
+      if (!(error instanceof PosternError) || error.status !== 401) throw error
       // oxlint-disable-next-line typescript/only-throw-error -- the router's own way to lead elsewhere
       throw redirect({ to: '/sign-in', search: { next: location.href } })
     }

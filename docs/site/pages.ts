@@ -3,7 +3,10 @@ export const SECTIONS: readonly { label: string; pages: readonly string[] }[] = 
   { label: 'Begin', pages: ['start', 'glossary', 'architecture', 'migrating'] },
   { label: 'Receive', pages: ['providers', 'filters', 'email', 'spool'] },
   { label: 'Deliver', pages: ['receivers', 'connector', 'recover', 'event-stream'] },
-  { label: 'People and programs', pages: ['dashboard', 'accounts', 'agents', 'alerts', 'api'] },
+  {
+    label: 'People and programs',
+    pages: ['dashboard', 'accounts', 'agents', 'alerts', 'api', 'clients'],
+  },
   {
     label: 'Run it',
     pages: [

@@ -7,6 +7,8 @@ import { run, type Print } from '../processes/os-process.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SOURCE = join(ROOT, 'dashboard')
+/** It is part of the dashboard. */
+const CLIENT = join(ROOT, 'clients', 'typescript')
 const BUILT = join(SOURCE, 'dist')
 /** Beside the built files: which sources they are of. */
 const MARK = join(BUILT, 'source.txt')
@@ -59,10 +61,11 @@ export async function buildDashboard(env: Environment, source = sourceMark()): P
 /** Undefined where only built files are, as in the image. */
 function sourceMark(): string | undefined {
   if (!existsSync(join(SOURCE, 'src'))) return undefined
-  const files = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
+  const files = [SOURCE, CLIENT]
+    .flatMap((directory) => readdirSync(directory, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !/\/(?:dist|\.dist-[^/]*)\//.test(file.slice(SOURCE.length)))
+    .filter((file) => !/\/(?:dist|\.dist-[^/]*)\//.test(file.slice(ROOT.length)))
     .toSorted()
   const parts = [...files, join(ROOT, 'package-lock.json')].map((file) => readFileSync(file))
   return hash('sha256', Buffer.concat(parts), 'hex')

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts'
+import { PosternError, reach } from './client.ts'
 
 export type Role = 'owner' | 'admin' | 'member'
 
@@ -70,24 +70,22 @@ export interface AuditEntry {
   changes: unknown
 }
 
-/** Calls `/auth` as the same origin does. Throws a `Refusal` for everything but a success. */
+/** Calls `/auth` as the same origin does. Throws a `PosternError` for everything but a success. */
 export async function callAuth<T>(method: string, path: string, body?: unknown): Promise<T> {
   return await callJson(method, `/auth${path}`, body)
 }
 
 /** The same for any path of ours whose answers the OpenAPI document does not describe. */
 export async function callJson<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(path, {
+  const response = await reach(path, {
     method,
     ...(method === 'GET'
       ? {}
       : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
-  }).catch((cause: unknown) => {
-    throw Refusal.offline(cause)
   })
   const text = await response.text()
   const answer: unknown = text === '' ? undefined : parsed(text)
-  if (!response.ok) throw Refusal.of(response, answer)
+  if (!response.ok) throw new PosternError(response.status, answer, response.headers)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- docs/accounts.md and docs/alerts.md state the answers
   return answer as T
 }

@@ -1,41 +1,39 @@
-import createClient from 'openapi-fetch'
+import {
+  all,
+  openPostern,
+  PosternError,
+  type Postern,
+  type StreamMessage,
+} from '../../../clients/typescript/index.ts'
+import type { components } from '../../../clients/typescript/schema.d.ts'
 
-import { Refusal } from './refusal.ts'
-import type { components, paths } from './schema.d.ts'
+export { all, PosternError, type StreamMessage }
 
 export type Schemas = components['schemas']
+export type Api = Postern
 
-/** The routes of `/v1`, as a session reaches them below `/app/api/{projectId}`. */
-type ProjectPaths = {
-  [Path in keyof paths as Path extends `/v1${infer Rest}` ? Rest : never]: paths[Path]
-}
-
-export type Api = ReturnType<typeof openApi>
-
-export function openApi(projectId: string) {
-  const client = createClient<ProjectPaths>({ baseUrl: `/app/api/${projectId}` })
-  client.use({
-    onRequest({ request }) {
+/** The operations of `/v1`, as a session reaches them below `/app/api/{projectId}`. */
+export function openApi(projectId: string): Api {
+  return openPostern({
+    url: '',
+    basePath: `/app/api/${projectId}`,
+    // Queries are repeated by who asks them.
+    retries: 0,
+    fetch: async (url, { headers, ...init }) =>
       // The server takes a write from a browser only as JSON, also without a body.
-      if (request.method !== 'GET') request.headers.set('content-type', 'application/json')
-      return request
-    },
+      await reach(url, {
+        ...init,
+        headers: {
+          ...headers,
+          ...(init.method !== 'GET' && { 'content-type': 'application/json' }),
+        },
+      }),
   })
-  return client
 }
 
-interface Called<T> {
-  data?: T
-  error?: unknown
-  response: Response
-}
-
-/** The body of a success. Throws a `Refusal` for everything else. */
-export async function read<T>(called: Promise<Called<T>>): Promise<T> {
-  const { data, error, response } = await called.catch((cause: unknown) => {
-    throw Refusal.offline(cause)
+/** Throws a `PosternError` with the status 0 when there is no answer. */
+export async function reach(url: string, init: RequestInit): Promise<Response> {
+  return await fetch(url, init).catch((): never => {
+    throw new PosternError(0, { message: 'The server cannot be reached.' })
   })
-  if (!response.ok) throw Refusal.of(response, error)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a success without a body has the type undefined
-  return data as T
 }

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 
+import { openApi } from '../api/client.ts'
 import { follow } from './follow.ts'
 
 afterEach(() => vi.unstubAllGlobals())
@@ -16,12 +17,12 @@ function followed(position: { last: string | undefined }) {
   const on = {
     state: (state: string) => told.push(state),
     begin: () => told.push('begins'),
-    message: ({ event }: { event: string }) => {
-      told.push(event)
-      if (event === 'event.created') stop.abort()
+    message: ({ type }: { type: string }) => {
+      told.push(type)
+      if (type === 'event.created') stop.abort()
     },
   }
-  const ends = follow('/stream', on, stop.signal, position)
+  const ends = follow(openApi('prj_1').streamEvents, on, stop.signal, position)
   const write = (text: string) => written?.enqueue(new TextEncoder().encode(text))
   const close = async () => {
     written?.close()

@@ -1,28 +1,32 @@
-import { messagesOf, type Message } from './sse.ts'
+import { PosternError, type StreamMessage } from '../api/client.ts'
 
 const AGAIN_MS = 3000
-/** A ping comes every 15 s; after this much silence the connection is dead at the other end. */
-const SILENCE_MS = 35_000
 
 export type FollowState = 'connecting' | 'live' | 'waiting' | 'refused'
 
 interface Listener {
-  message: (message: Message) => void
+  message: (message: StreamMessage) => void
   state: (state: FollowState) => void
   /** The stream begins here: what was stored before is not in it. */
   begin: () => void
 }
 
+/** Opens the stream behind a position. */
+export type Open = (behind: {
+  lastEventId: string | undefined
+  signal: AbortSignal
+}) => AsyncIterable<StreamMessage>
+
 /** Follows a stream until the signal aborts: comes back behind the last position after every end. */
 export async function follow(
-  address: string,
+  open: Open,
   on: Listener,
   signal: AbortSignal,
   position: { last: string | undefined },
 ): Promise<void> {
   while (!signal.aborted) {
     on.state('connecting')
-    const isWelcome = await followOnce(address, on, signal, position).catch(() => true)
+    const isWelcome = await followOnce(open, on, signal, position)
     if (signal.aborted) return
     on.state(isWelcome ? 'waiting' : 'refused')
     if (!isWelcome) return
@@ -32,37 +36,25 @@ export async function follow(
 
 /** False when the server will not have this stream. */
 async function followOnce(
-  address: string,
+  open: Open,
   on: Listener,
   signal: AbortSignal,
   position: { last: string | undefined },
 ): Promise<boolean> {
-  const silence = new AbortController()
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  const isResumed = position.last !== undefined
   try {
-    const response = await fetch(address, {
-      headers: {
-        accept: 'text/event-stream',
-        ...(position.last === undefined ? {} : { 'last-event-id': position.last }),
-      },
-      signal: AbortSignal.any([signal, silence.signal]),
-    })
-    if (response.status === 400) position.last = undefined
-    if (!response.ok || response.body === null)
-      return response.status >= 429 || response.status === 400
-    const isResumed = position.last !== undefined
-    for await (const message of messagesOf(response.body)) {
-      clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(), SILENCE_MS)
-      if (message.id !== undefined) position.last = message.id
+    for await (const message of open({ lastEventId: position.last, signal })) {
+      if (message.id !== '') position.last = message.id
       // Only from here on nothing is missed: the answer itself comes sooner.
-      const isReady = message.event === 'ready'
+      const isReady = message.type === 'ready'
       if (isReady) on.state('live')
       if (isReady && !isResumed) on.begin()
       on.message(message)
     }
     return true
-  } finally {
-    clearTimeout(timer)
+  } catch (error) {
+    if (!(error instanceof PosternError) || error.status === 0) return true
+    if (error.status === 400) position.last = undefined
+    return error.status >= 429 || error.status === 400
   }
 }

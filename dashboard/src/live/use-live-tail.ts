@@ -1,13 +1,18 @@
 import { useEffect, useRef, useState } from 'react'
 
-import type { Schemas } from '../api/client.ts'
-import { follow, type FollowState } from './follow.ts'
-import type { Message } from './sse.ts'
+import { openApi, type Schemas, type StreamMessage } from '../api/client.ts'
+import { follow, type FollowState, type Open } from './follow.ts'
 
 type EventSummary = Schemas['EventSummary']
 
 /** Older rows than these fall back to paging. */
 const BUFFER = 5000
+
+interface Wish {
+  projectId: string
+  sourceId?: string | undefined
+  status?: Schemas['EventStatus'] | undefined
+}
 
 interface Gap {
   from: string
@@ -30,18 +35,18 @@ const OFF: Tail = { state: 'off', rows: [], held: [], gap: undefined, beginnings
  * New events as they are stored, newest first: one update of the page for each frame. While `isHeld` nothing moves under
  * the reader. A hidden tab has no stream, because browsers allow few connections; it goes on where it stopped.
  */
-export function useLiveTail(
-  address: string | null,
-  isHeld: boolean,
-): Tail & { release: () => void } {
+export function useLiveTail(wish: Wish | null, isHeld: boolean): Tail & { release: () => void } {
   const [tail, setTail] = useState<Tail>(OFF)
   const holds = useRef(isHeld)
   useEffect(() => {
     holds.current = isHeld
   }, [isHeld])
+  const { projectId, sourceId, status } = wish ?? {}
   useEffect(() => {
-    setTail({ ...OFF, state: address === null ? 'off' : 'connecting' })
-    if (address === null) return
+    setTail({ ...OFF, state: projectId === undefined ? 'off' : 'connecting' })
+    if (projectId === undefined) return
+    const { streamEvents } = openApi(projectId)
+    const open: Open = (behind) => streamEvents({ sourceId, status, ...behind })
     const position: { last: string | undefined } = { last: undefined }
     let stop = new AbortController()
     let arrived: EventSummary[] = []
@@ -52,11 +57,10 @@ export function useLiveTail(
       arrived = []
       setTail((before) => merged(before, fresh, holds.current))
     }
-    const message = ({ event, data }: Message) => {
-      if (event === 'gap') setTail((before) => ({ ...before, gap: gapOf(data) }))
-      if (event !== 'event.created') return
-      const stored: EventSummary = JSON.parse(data)
-      arrived.push(stored)
+    const message = ({ type, data }: StreamMessage) => {
+      if (type === 'gap') setTail((before) => ({ ...before, gap: gapOf(data) }))
+      if (type !== 'event.created') return
+      arrived.push(data)
       if (arrived.length > BUFFER) arrived.shift()
       frame ||= requestAnimationFrame(flush)
     }
@@ -66,7 +70,7 @@ export function useLiveTail(
       stop.abort()
       if (document.hidden) return
       stop = new AbortController()
-      void follow(address, { message, state, begin }, stop.signal, position)
+      void follow(open, { message, state, begin }, stop.signal, position)
     }
     watch()
     document.addEventListener('visibilitychange', watch)
@@ -75,7 +79,7 @@ export function useLiveTail(
       cancelAnimationFrame(frame)
       stop.abort()
     }
-  }, [address])
+  }, [projectId, sourceId, status])
   const release = () =>
     setTail((before) => ({ ...merged({ ...before, held: [] }, before.held, false) }))
   return { ...tail, release }
@@ -91,9 +95,6 @@ function merged(before: Tail, fresh: readonly EventSummary[], isHeld: boolean): 
   return { ...before, held: [], rows: [...news, ...before.held, ...before.rows].slice(0, BUFFER) }
 }
 
-function gapOf(data: string): Gap | undefined {
-  const said: { from?: string | null; until?: string | null } = JSON.parse(data)
-  return typeof said.from === 'string' && typeof said.until === 'string'
-    ? { from: said.from, until: said.until }
-    : undefined
+function gapOf({ from, until }: { from: string | null; until: string | null }): Gap | undefined {
+  return typeof from === 'string' && typeof until === 'string' ? { from, until } : undefined
 }

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useState, type ReactNode } from 'react'
 
-import { Refusal } from '../api/refusal.ts'
+import { PosternError } from '../api/client.ts'
 import { CopyButton } from './words/copy.tsx'
 
 /** The states that every page has, in one place: waiting, refused, missing, failed, there. */
@@ -42,8 +42,9 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
 }
 
 export function Failed({ error, noun, again }: { error: Error; noun: string; again: () => void }) {
-  if (error instanceof Refusal && error.status === 404) return <Missing noun={noun} />
-  if (error instanceof Refusal && error.status === 403) return <Forbidden message={error.message} />
+  if (error instanceof PosternError && error.status === 404) return <Missing noun={noun} />
+  if (error instanceof PosternError && error.status === 403)
+    return <Forbidden message={error.message} />
   return (
     <div className="state" role="alert">
       <h2>This part could not be loaded</h2>
@@ -65,7 +66,7 @@ function Stale({ error }: { error: Error }) {
 }
 
 function RequestId({ error }: { error: Error }) {
-  if (!(error instanceof Refusal) || error.requestId === null) return null
+  if (!(error instanceof PosternError) || error.requestId === null) return null
   return (
     <p className="buttons muted">
       Request <code>{error.requestId}</code>
@@ -112,7 +113,7 @@ export function ActionFault({ error }: { error: Error | null }) {
     <div className="notice bad" role="alert">
       <span>
         {error.message}
-        {error instanceof Refusal && error.fields.length > 0 && (
+        {error instanceof PosternError && error.fields.length > 0 && (
           <ul>
             {error.fields.map(({ path, message }) => (
               <li key={path + message}>

@@ -1,6 +1,6 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router'
 
-import { Refusal } from '../api/refusal.ts'
+import { PosternError } from '../api/client.ts'
 
 export function NotFoundPage() {
   return (
@@ -17,7 +17,7 @@ export function NotFoundPage() {
 /** A fault of the page itself, or of the first question that everything depends on. */
 export function PageFault({ error }: ErrorComponentProps) {
   // The session has ended; the page is on its way to sign-in.
-  if (error instanceof Refusal && error.status === 401) return null
+  if (error instanceof PosternError && error.status === 401) return null
   return (
     <main className="alone">
       <h1>This page failed</h1>

@@ -1,6 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 
-import { Refusal } from '../api/refusal.ts'
+import { PosternError } from '../api/client.ts'
 import { forgetProject } from './session.ts'
 
 const RETRIES = 2
@@ -20,7 +20,7 @@ export const queryClient = new QueryClient({
       staleTime: 3000,
       retry: (failures, error) =>
         failures < RETRIES &&
-        error instanceof Refusal &&
+        error instanceof PosternError &&
         (error.status === 0 || error.status > 500),
     },
   },
@@ -30,7 +30,8 @@ const OUTSIDE = /^\/(sign-in|sign-up|setup|invite|forgot|reset)/
 
 /** A session that has ended: sign in, and come back to this page. */
 function leaveWithoutSession(error: Error): void {
-  if (!(error instanceof Refusal) || error.status !== 401 || error.code !== 'UNAUTHORIZED') return
+  if (!(error instanceof PosternError) || error.status !== 401 || error.code !== 'UNAUTHORIZED')
+    return
   if (OUTSIDE.test(location.pathname)) return
   forgetProject()
   const next = encodeURIComponent(location.pathname + location.search + location.hash)

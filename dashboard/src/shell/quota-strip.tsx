@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { read } from '../api/client.ts'
 import { whole } from '../parts/words/numbers.ts'
 import { Time } from '../parts/words/time.tsx'
 import { useProject } from './project.tsx'
@@ -10,7 +9,7 @@ export function QuotaStrip() {
   const { api, projectId } = useProject()
   const { data } = useQuery({
     queryKey: [projectId, 'usage'],
-    queryFn: () => read(api.GET('/billing/usage')),
+    queryFn: () => api.getUsage(),
     refetchInterval: 60_000,
   })
   if (data === undefined || data.limit === null || data.deliveries < data.limit) return null

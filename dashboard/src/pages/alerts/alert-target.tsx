@@ -1,7 +1,7 @@
 import { useState } from 'react'
 
 import { callAlerts, type AlertEndpoint } from '../../api/alerts.ts'
-import { type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
@@ -18,16 +18,13 @@ export function ConnectionSettings({ connection }: { connection: Schemas['Connec
   const [name, setName] = useState(connection.name)
   const [sourceId, setSource] = useState(connection.sourceId)
   const [destinationId, setDestination] = useState(connection.destinationId)
-  const params = { path: { id: connection.id } }
   const again = () => client.invalidateQueries({ queryKey: [projectId] })
   const action = useAction(
     () =>
-      read(
-        api.PATCH('/connections/{id}', {
-          params,
-          body: { data: { name, sourceId, destinationId } },
-        }),
-      ),
+      api.updateConnection({
+        id: connection.id,
+        body: { data: { name, sourceId, destinationId } },
+      }),
     () => {
       toast('Saved')
       void again()
@@ -66,7 +63,7 @@ export function ConnectionSettings({ connection }: { connection: Schemas['Connec
             title={`Delete ${connection.name}?`}
             action="Delete"
             run={async () => {
-              await read(api.DELETE('/connections/{id}', { params }))
+              await api.deleteConnection({ id: connection.id })
               await navigate({ to: '/p/$projectId/connections', params: { projectId } })
               void again()
             }}

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { formKey } from '../../parts/forms/form-key.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -25,7 +25,7 @@ export function ConnectionPage() {
   const { api, projectId } = useProject()
   const connection = useQuery({
     queryKey: [projectId, 'connection', connectionId],
-    queryFn: () => read(api.GET('/connections/{id}', { params: { path: { id: connectionId } } })),
+    queryFn: () => api.getConnection({ id: connectionId }),
   })
   const tab = TABS.find(([name]) => name === named)?.[0] ?? 'filter'
   return (
@@ -59,13 +59,7 @@ function Header({ connection }: { connection: Schemas['Connection'] }) {
   const client = useQueryClient()
   const { id, isEnabled, sourceId, destinationId } = connection
   const toggle = useAction(
-    () =>
-      read(
-        api.POST('/connections/{id}/toggle', {
-          params: { path: { id } },
-          body: { isEnabled: !isEnabled },
-        }),
-      ),
+    () => api.toggleConnection({ id, body: { isEnabled: !isEnabled } }),
     () => void client.invalidateQueries({ queryKey: [projectId] }),
   )
   return (

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -14,12 +13,7 @@ export function Connections() {
   const { nameOf } = useNames()
   const connections = useQuery({
     queryKey: [projectId, 'connections'],
-    queryFn: () =>
-      read(
-        api.GET('/connections', {
-          params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } },
-        }),
-      ),
+    queryFn: () => api.listConnections({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
     refetchInterval: 10_000,
   })
   const create = (

@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read } from '../../api/client.ts'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
@@ -21,7 +20,7 @@ export function NewConnection() {
   const isChosen = sourceId !== '' && destinationId !== ''
   const name = written ?? (isChosen ? `${nameOf(sourceId)}-to-${nameOf(destinationId)}` : '')
   const action = useAction(
-    () => read(api.POST('/connections', { body: { name, sourceId, destinationId } })),
+    () => api.createConnection({ body: { name, sourceId, destinationId } }),
     ({ id }) => {
       void client.invalidateQueries({ queryKey: [projectId] })
       void navigate({

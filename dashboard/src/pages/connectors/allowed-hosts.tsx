@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { AreaField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -14,12 +14,7 @@ export function AllowedHosts({ connector }: { connector: Schemas['Connector'] })
   const [hosts, setHosts] = useState(connector.allowedHosts.join('\n'))
   const action = useAction(
     () =>
-      read(
-        api.PATCH('/connectors/{id}', {
-          params: { path: { id: connector.id } },
-          body: { data: { allowedHosts: linesOf(hosts) } },
-        }),
-      ),
+      api.updateConnector({ id: connector.id, body: { data: { allowedHosts: linesOf(hosts) } } }),
     () => {
       toast('Saved: connected agents have heard of it')
       void client.invalidateQueries({ queryKey: [projectId] })

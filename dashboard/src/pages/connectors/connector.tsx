@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { formKey } from '../../parts/forms/form-key.ts'
 import { Loaded } from '../../parts/states.tsx'
@@ -36,12 +36,7 @@ function Header({ connector }: { connector: Schemas['Connector'] }) {
   const client = useQueryClient()
   const { id, isDisabled, provisionedAt } = connector
   const toggle = async () => {
-    await read(
-      api.POST('/connectors/{id}/toggle-disabled', {
-        params: { path: { id } },
-        body: { isDisabled: !isDisabled },
-      }),
-    )
+    await api.toggleConnector({ id, body: { isDisabled: !isDisabled } })
     await client.invalidateQueries({ queryKey: [projectId] })
   }
   return (
@@ -81,11 +76,7 @@ function Danger({ connector }: { connector: Schemas['Connector'] }) {
   const client = useQueryClient()
   const navigate = useNavigate()
   const remove = async () => {
-    await read(
-      api.DELETE('/connectors/{id}', {
-        params: { path: { id: connector.id }, query: { cascade: true } },
-      }),
-    )
+    await api.deleteConnector({ id: connector.id, cascade: true })
     await navigate({ to: '/p/$projectId/connectors', params: { projectId } })
     void client.invalidateQueries({ queryKey: [projectId] })
   }

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
@@ -108,7 +108,7 @@ function NewConnector({ onClose }: { onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
   const action = useAction(
-    () => read(api.POST('/connectors', { body: { name } })),
+    () => api.createConnector({ body: { name } }),
     ({ id, enrollmentKey }) => {
       keepEnrolment(id, enrollmentKey)
       onClose()

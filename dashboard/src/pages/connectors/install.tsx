@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Command } from '../../parts/words/copy.tsx'
@@ -15,12 +15,7 @@ export function Install({ connector }: { connector: Schemas['Connector'] }) {
   const key = useEnrolment(connector.id)
   const [allow, setAllow] = useState('http://localhost:3000')
   const regenerate = async () => {
-    const { enrollmentKey } = await read(
-      api.POST('/connectors/{id}/regenerate-enrollment', {
-        params: { path: { id: connector.id } },
-        body: {},
-      }),
-    )
+    const { enrollmentKey } = await api.regenerateEnrollment({ id: connector.id })
     keepEnrolment(connector.id, enrollmentKey)
   }
   return (

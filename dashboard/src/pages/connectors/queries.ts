@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { read } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
 
 /** Replicas come and go while one looks; the API knows of it within two seconds. */
@@ -10,12 +9,7 @@ export function useConnectors() {
   const { api, projectId } = useProject()
   return useQuery({
     queryKey: [projectId, 'connectors'],
-    queryFn: () =>
-      read(
-        api.GET('/connectors', {
-          params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } },
-        }),
-      ),
+    queryFn: () => api.listConnectors({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
     refetchInterval: AGAIN_MS,
   })
 }
@@ -24,7 +18,7 @@ export function useConnector(id: string) {
   const { api, projectId } = useProject()
   return useQuery({
     queryKey: [projectId, 'connector', id],
-    queryFn: () => read(api.GET('/connectors/{id}', { params: { path: { id } } })),
+    queryFn: () => api.getConnector({ id }),
     refetchInterval: AGAIN_MS,
   })
 }
@@ -33,10 +27,7 @@ export function useReplicas(id: string) {
   const { api, projectId } = useProject()
   return useQuery({
     queryKey: [projectId, 'replicas', id],
-    queryFn: () =>
-      read(
-        api.GET('/connectors/{id}/replicas', { params: { path: { id }, query: { limit: 100 } } }),
-      ),
+    queryFn: () => api.listReplicas({ id, limit: 100 }),
     refetchInterval: AGAIN_MS,
   })
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -58,10 +58,7 @@ function ReplicaRow({ replica }: { replica: Replica }) {
   const { api, projectId } = useProject()
   const client = useQueryClient()
   const revoke = async () => {
-    const path = { id: replica.connectorId, replicaId: replica.id }
-    await read(
-      api.POST('/connectors/{id}/replicas/{replicaId}/revoke', { params: { path }, body: {} }),
-    )
+    await api.revokeReplica({ id: replica.connectorId, replicaId: replica.id })
     await client.invalidateQueries({ queryKey: [projectId, 'replicas', replica.connectorId] })
   }
   return (

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Loaded } from '../../parts/states.tsx'
@@ -24,7 +24,7 @@ export function DeliveryPage() {
   const { api, projectId } = useProject()
   const delivery = useQuery({
     queryKey: [projectId, 'delivery', deliveryId],
-    queryFn: () => read(api.GET('/deliveries/{id}', { params: { path: { id: deliveryId } } })),
+    queryFn: () => api.getDelivery({ id: deliveryId }),
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && data.completedAt === null ? 2000 : false,
   })
@@ -84,7 +84,7 @@ function CancelButton({ id }: { id: string }) {
   const client = useQueryClient()
   const [isOpen, setOpen] = useState(false)
   const cancel = async () => {
-    await read(api.POST('/deliveries/{id}/cancel', { params: { path: { id } }, body: {} }))
+    await api.cancelDelivery({ id })
     await client.invalidateQueries({ queryKey: [projectId] })
   }
   return (

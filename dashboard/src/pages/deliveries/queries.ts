@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import type { DeliverySearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
 
@@ -29,13 +29,11 @@ export function useDeliveries(search: DeliverySearch) {
   return useInfiniteQuery({
     queryKey: [projectId, 'deliveries', filter],
     queryFn: ({ pageParam }) =>
-      read(
-        api.GET('/deliveries', {
-          params: {
-            query: { ...filter, limit: PAGE, ...(pageParam === null ? {} : { cursor: pageParam }) },
-          },
-        }),
-      ),
+      api.listDeliveries({
+        ...filter,
+        limit: PAGE,
+        ...(pageParam === null ? {} : { cursor: pageParam }),
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,

@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 
-import { read } from '../../api/client.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -12,7 +11,7 @@ export function useRetry(): readonly [(deliveryId: string) => void, ReactNode] {
   const client = useQueryClient()
   const [asked, setAsked] = useState<string | null>(null)
   const retry = async (id: string) => {
-    await read(api.POST('/deliveries/{id}/retry', { params: { path: { id } }, body: {} }))
+    await api.retryDelivery({ id })
     toast('An extra attempt is on its way')
     await client.invalidateQueries({ queryKey: [projectId] })
   }

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { PlaceTabs } from '../../parts/place-tabs.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
@@ -24,7 +24,7 @@ export function DestinationPage() {
   const { api, projectId } = useProject()
   const destination = useQuery({
     queryKey: [projectId, 'destination', destinationId],
-    queryFn: () => read(api.GET('/destinations/{id}', { params: { path: { id: destinationId } } })),
+    queryFn: () => api.getDestination({ id: destinationId }),
     refetchInterval: 5000,
   })
   const tab = TABS.find(([name]) => name === named)?.[0] ?? 'health'
@@ -53,13 +53,7 @@ function Header({ destination }: { destination: Schemas['Destination'] }) {
   const client = useQueryClient()
   const { id, isEnabled, health, disabledReason } = destination
   const toggle = useAction(
-    () =>
-      read(
-        api.POST('/destinations/{id}/toggle', {
-          params: { path: { id } },
-          body: { isEnabled: !isEnabled },
-        }),
-      ),
+    () => api.toggleDestination({ id, body: { isEnabled: !isEnabled } }),
     () => void client.invalidateQueries({ queryKey: [projectId] }),
   )
   return (

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -11,12 +10,7 @@ export function Destinations() {
   const { api, projectId } = useProject()
   const destinations = useQuery({
     queryKey: [projectId, 'destinations'],
-    queryFn: () =>
-      read(
-        api.GET('/destinations', {
-          params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } },
-        }),
-      ),
+    queryFn: () => api.listDestinations({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
     refetchInterval: 10_000,
   })
   const create = (

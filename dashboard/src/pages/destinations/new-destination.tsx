@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -22,7 +22,7 @@ export function NewDestination() {
   const [mode, setMode] = useState<'public' | 'private'>(search.mode ?? 'public')
   const [connectorId, setConnector] = useState('')
   const action = useAction(
-    async () => await read(api.POST('/destinations', { body: body() })),
+    async () => await api.createDestination({ body: body() }),
     ({ id }) => {
       void client.invalidateQueries({ queryKey: [projectId] })
       void navigate({
@@ -98,7 +98,7 @@ function ConnectorChoice({
   const { api, projectId } = useProject()
   const { data } = useQuery({
     queryKey: [projectId, 'connectors'],
-    queryFn: () => read(api.GET('/connectors', { params: { query: { limit: 100 } } })),
+    queryFn: () => api.listConnectors({ limit: 100 }),
   })
   const connectors = data?.data ?? []
   if (data !== undefined && connectors.length === 0) {

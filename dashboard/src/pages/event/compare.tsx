@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -16,7 +16,7 @@ export function Compare({ event }: { event: Schemas['Event'] }) {
   const id = written.trim()
   const other = useQuery({
     queryKey: [projectId, 'event', id],
-    queryFn: () => read(api.GET('/events/{id}', { params: { path: { id } } })),
+    queryFn: () => api.getEvent({ id }),
     enabled: EVENT_ID.test(id),
     staleTime: Infinity,
   })

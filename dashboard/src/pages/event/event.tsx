@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { useNames } from '../../parts/names/names.ts'
 import { Loaded } from '../../parts/states.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
@@ -23,15 +23,14 @@ const AGAIN_MS = 2000
 export function EventPage() {
   const { eventId } = useParams({ from: '/inside/p/$projectId/events/$eventId' })
   const { api, projectId } = useProject()
-  const params = { path: { id: eventId } }
   const event = useQuery({
     queryKey: [projectId, 'event', eventId],
-    queryFn: () => read(api.GET('/events/{id}', { params })),
+    queryFn: () => api.getEvent({ id: eventId }),
     staleTime: Infinity,
   })
   const timeline = useQuery({
     queryKey: [projectId, 'timeline', eventId],
-    queryFn: () => read(api.GET('/events/{id}/timeline', { params })),
+    queryFn: () => api.getEventTimeline({ id: eventId }),
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && isSettled(data) ? false : AGAIN_MS,
   })

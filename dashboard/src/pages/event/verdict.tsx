@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { toast } from '../../parts/toast.tsx'
@@ -166,8 +166,7 @@ function Retry({ deliveryId }: { deliveryId: string }) {
   const { api, projectId } = useProject()
   const client = useQueryClient()
   const action = useAction(
-    () =>
-      read(api.POST('/deliveries/{id}/retry', { params: { path: { id: deliveryId } }, body: {} })),
+    () => api.retryDelivery({ id: deliveryId }),
     () => {
       toast('An extra attempt is on its way')
       void client.invalidateQueries({ queryKey: [projectId] })

@@ -21,12 +21,8 @@ const WORDS = {
 export function useTail(search: EventSearch): Tail & { release: () => void } {
   const { projectId } = useProject()
   const isAway = useIsAway()
-  const query = new URLSearchParams()
-  if (search.source !== undefined) query.set('sourceId', search.source)
-  if (search.status !== undefined) query.set('status', search.status)
-  const address =
-    search.live === true ? `/app/api/${projectId}/events/stream?${query.toString()}` : null
-  const tail = useLiveTail(address, isAway)
+  const { source: sourceId, status } = search
+  const tail = useLiveTail(search.live === true ? { projectId, sourceId, status } : null, isAway)
   const client = useQueryClient()
   const { beginnings } = tail
   useEffect(() => {

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Empty } from '../../parts/states.tsx'
 import type { EventSearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
@@ -11,7 +10,7 @@ export function NoEvents({ search }: { search: EventSearch }) {
   const { api, projectId } = useProject()
   const { data } = useQuery({
     queryKey: [projectId, 'has-any'],
-    queryFn: () => read(api.GET('/events/has-any')),
+    queryFn: () => api.hasAnyEvent(),
     refetchInterval: ({ state }) => (state.data?.hasAny === true ? false : 3000),
   })
   if (data?.hasAny === false) {

@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQueries } from '@tanstack/react-query'
 
-import { read, type Api, type Schemas } from '../../api/client.ts'
+import type { Api, Schemas } from '../../api/client.ts'
 import type { EventSearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
 
@@ -34,13 +34,11 @@ export function useEvents(search: EventSearch) {
   return useInfiniteQuery({
     queryKey: [projectId, 'events', filter],
     queryFn: ({ pageParam }) =>
-      read(
-        api.GET('/events', {
-          params: {
-            query: { ...filter, limit: PAGE, ...(pageParam === null ? {} : { cursor: pageParam }) },
-          },
-        }),
-      ),
+      api.listEvents({
+        ...filter,
+        limit: PAGE,
+        ...(pageParam === null ? {} : { cursor: pageParam }),
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
@@ -88,11 +86,11 @@ async function readDeliveries(api: Api, query: { from: string; to: string }): Pr
   const deliveries: Delivery[] = []
   let cursor: string | null = null
   for (let count = 0; count < DELIVERY_PAGES_MAX; count++) {
-    const answer: Schemas['DeliveryList'] = await read(
-      api.GET('/deliveries', {
-        params: { query: { ...query, limit: 100, ...(cursor === null ? {} : { cursor }) } },
-      }),
-    )
+    const answer: Schemas['DeliveryList'] = await api.listDeliveries({
+      ...query,
+      limit: 100,
+      ...(cursor === null ? {} : { cursor }),
+    })
     deliveries.push(...answer.data)
     cursor = answer.nextCursor
     if (cursor === null) return { deliveries, endedAt: undefined }

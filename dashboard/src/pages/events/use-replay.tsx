@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 
-import { read } from '../../api/client.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { counted } from '../../parts/words/numbers.ts'
@@ -14,9 +13,7 @@ export function useReplay(): readonly [(eventId: string) => void, ReactNode] {
   const client = useQueryClient()
   const [asked, setAsked] = useState<string | null>(null)
   const replay = async (eventId: string) => {
-    const { deliveries } = await read(
-      api.POST('/events/{id}/replay', { params: { path: { id: eventId } }, body: {} }),
-    )
+    const { deliveries } = await api.replayEvent({ id: eventId })
     void client.invalidateQueries({ queryKey: [projectId] })
     const [first] = deliveries
     toast(

@@ -1,14 +1,11 @@
 import { Navigate, useParams } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Loaded, Missing } from '../../parts/states.tsx'
 import { useHomeOf } from './use-home-of.ts'
 
 export function FindDelivery() {
   const { deliveryId } = useParams({ from: '/inside/d/$deliveryId' })
-  const home = useHomeOf(deliveryId, (api) =>
-    read(api.GET('/deliveries/{id}', { params: { path: { id: deliveryId } } })),
-  )
+  const home = useHomeOf(deliveryId, (api) => api.getDelivery({ id: deliveryId }))
   return (
     <Loaded query={home}>
       {(projectId) =>

@@ -1,14 +1,11 @@
 import { Navigate, useParams } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Loaded, Missing } from '../../parts/states.tsx'
 import { useHomeOf } from './use-home-of.ts'
 
 export function FindEvent() {
   const { eventId } = useParams({ from: '/inside/e/$eventId' })
-  const home = useHomeOf(eventId, (api) =>
-    read(api.GET('/events/{id}', { params: { path: { id: eventId } } })),
-  )
+  const home = useHomeOf(eventId, (api) => api.getEvent({ id: eventId }))
   return (
     <Loaded query={home}>
       {(projectId) =>

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { openApi, type Api } from '../../api/client.ts'
-import { Refusal } from '../../api/refusal.ts'
+import { openApi, PosternError, type Api } from '../../api/client.ts'
 import { useReach } from '../../shell/session.ts'
 
 /** The project that holds something of which only the id is known; null when none does. */
@@ -24,7 +23,7 @@ async function isThere(asked: Promise<unknown>): Promise<boolean> {
     await asked
     return true
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return false
+    if (error instanceof PosternError && error.status === 404) return false
     throw error
   }
 }

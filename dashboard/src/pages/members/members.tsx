@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { callAuth, type Member, type Role } from '../../api/auth.ts'
-import { read } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
@@ -56,7 +55,7 @@ function Seats({ taken }: { taken: number | undefined }) {
   const { api, projectId } = useProject()
   const { data } = useQuery({
     queryKey: [projectId, 'plan'],
-    queryFn: () => read(api.GET('/billing/plan')),
+    queryFn: () => api.getPlan(),
   })
   if (data === undefined || taken === undefined) return null
   const { seats } = data.entitlements

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { KINDS } from '../../parts/bulk/kinds.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
@@ -22,15 +22,12 @@ export function OperationPage() {
   const { api, projectId } = useProject()
   const operation = useQuery({
     queryKey: [projectId, 'operation', operationId],
-    queryFn: () => read(api.GET('/operations/{id}', { params: { path: { id: operationId } } })),
+    queryFn: () => api.getOperation({ id: operationId }),
     refetchInterval: ({ state: { data } }) => (data?.status === 'running' ? 700 : false),
   })
   useNoticeOfEnd(operation.data)
   const cancel = useAction(
-    () =>
-      read(
-        api.POST('/operations/{id}/cancel', { params: { path: { id: operationId } }, body: {} }),
-      ),
+    () => api.cancelOperation({ id: operationId }),
     () => void operation.refetch(),
   )
   return (

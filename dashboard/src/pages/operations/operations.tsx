@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { KINDS } from '../../parts/bulk/kinds.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { shortId, whole } from '../../parts/words/numbers.ts'
@@ -13,7 +12,7 @@ export function Operations() {
   const { api, projectId } = useProject()
   const operations = useQuery({
     queryKey: [projectId, 'operations'],
-    queryFn: () => read(api.GET('/operations', { params: { query: { limit: 100 } } })),
+    queryFn: () => api.listOperations({ limit: 100 }),
     refetchInterval: ({ state: { data } }) =>
       data?.data.some(({ status }) => status === 'running') === true ? 1000 : false,
   })

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { useNames } from '../../parts/names/names.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
@@ -15,12 +14,7 @@ export function Attention() {
   const { sources, destinations } = useNames()
   const { data: connectors } = useQuery({
     queryKey: [projectId, 'connectors'],
-    queryFn: () =>
-      read(
-        api.GET('/connectors', {
-          params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } },
-        }),
-      ),
+    queryFn: () => api.listConnectors({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
     refetchInterval: 10_000,
   })
   const sick = destinations.filter(

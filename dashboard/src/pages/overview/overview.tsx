@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Navigate, useNavigate, useSearch } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { Bars, type Bar } from '../../parts/charts/bars.tsx'
 import { LatencyLines } from '../../parts/charts/latency-lines.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -23,7 +23,7 @@ export function Overview() {
   const counts = useCounts(span)
   const presence = useQuery({
     queryKey: [projectId, 'has-any'],
-    queryFn: () => read(api.GET('/events/has-any')),
+    queryFn: () => api.hasAnyEvent(),
     refetchOnMount: 'always',
   })
   // An answer of an earlier visit may be from before the first event.

@@ -1,6 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 
-import { read } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
 import { boundsOf, type Span } from './range.ts'
 
@@ -12,12 +11,7 @@ export function useCounts(span: Span) {
   const { granularity } = span
   return useQuery({
     queryKey: [projectId, 'counts', span],
-    queryFn: () =>
-      read(
-        api.GET('/stats/dashboard', {
-          params: { query: { granularity, ...boundsOf(span) } },
-        }),
-      ).then(({ data }) => data),
+    queryFn: () => api.getDashboard({ granularity, ...boundsOf(span) }).then(({ data }) => data),
     refetchInterval: AGAIN_MS,
     placeholderData: keepPreviousData,
   })
@@ -28,17 +22,13 @@ export function useCountsBySource(span: Span) {
   return useQuery({
     queryKey: [projectId, 'counts-by-source', span],
     queryFn: () =>
-      read(
-        api.GET('/stats/dashboard', {
-          params: {
-            query: {
-              granularity: sourceGranularity(span),
-              groupBy: 'source',
-              ...boundsOf(span),
-            },
-          },
-        }),
-      ).then(({ data }) => data),
+      api
+        .getDashboard({
+          granularity: sourceGranularity(span),
+          groupBy: 'source',
+          ...boundsOf(span),
+        })
+        .then(({ data }) => data),
     refetchInterval: AGAIN_MS * 2,
     placeholderData: keepPreviousData,
   })
@@ -54,7 +44,7 @@ export function useWaiting() {
   const { api, projectId } = useProject()
   return useQuery({
     queryKey: [projectId, 'waiting'],
-    queryFn: () => read(api.GET('/deliveries/stats')),
+    queryFn: () => api.getWaitingDeliveries(),
     refetchInterval: AGAIN_MS,
   })
 }

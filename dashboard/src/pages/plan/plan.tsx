@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 
 import { callAuth } from '../../api/auth.ts'
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { counted, whole } from '../../parts/words/numbers.ts'
@@ -16,7 +16,7 @@ export function Plan() {
   const { api, projectId } = useProject()
   const plan = useQuery({
     queryKey: [projectId, 'plan'],
-    queryFn: () => read(api.GET('/billing/plan')),
+    queryFn: () => api.getPlan(),
   })
   return (
     <>
@@ -95,7 +95,7 @@ function Change({ plan: { plan, subscription } }: { plan: Schemas['BillingPlan']
               title="Keep the present plan?"
               action="Keep it"
               run={async () => {
-                await read(api.POST('/billing/revert-scheduled-change', { body: {} }))
+                await api.revertScheduledChange()
                 await again()
               }}
             />

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { read } from '../../api/client.ts'
 import { Loaded } from '../../parts/states.tsx'
 import { whole } from '../../parts/words/numbers.ts'
 import { Time } from '../../parts/words/time.tsx'
@@ -11,7 +10,7 @@ export function Usage() {
   const { api, projectId } = useProject()
   const usage = useQuery({
     queryKey: [projectId, 'usage'],
-    queryFn: () => read(api.GET('/billing/usage')),
+    queryFn: () => api.getUsage(),
   })
   return (
     <Loaded query={usage} noun="The usage">

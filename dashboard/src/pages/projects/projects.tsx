@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { openApi, read } from '../../api/client.ts'
+import { openApi } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
@@ -49,7 +49,6 @@ export function Projects() {
 
 function ProjectRow({ project, edit }: { project: Project; edit: () => void }) {
   const again = useAgain()
-  const params = { path: { id: project.id }, query: { cascade: true } }
   return (
     <tr>
       <td>
@@ -76,7 +75,7 @@ function ProjectRow({ project, edit }: { project: Project; edit: () => void }) {
               action="Delete"
               typed={project.name}
               run={async () => {
-                await read(openApi(project.id).DELETE('/projects/{id}', { params }))
+                await openApi(project.id).deleteProject({ id: project.id, cascade: true })
                 await again()
               }}
             >
@@ -96,13 +95,8 @@ function ProjectDialog({ project, onClose }: { project: Project | 'new'; onClose
   const action = useAction(
     () =>
       project === 'new'
-        ? read(api.POST('/projects', { body: { name } }))
-        : read(
-            openApi(project.id).PATCH('/projects/{id}', {
-              params: { path: { id: project.id } },
-              body: { data: { name } },
-            }),
-          ),
+        ? api.createProject({ body: { name } })
+        : openApi(project.id).updateProject({ id: project.id, body: { data: { name } } }),
     () => {
       onClose()
       void again()

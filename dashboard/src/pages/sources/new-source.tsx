@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read } from '../../api/client.ts'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { usePresets } from '../../parts/verifier/presets.ts'
@@ -41,7 +40,7 @@ export function NewSource() {
               verifier: mailVerifierOf(mail),
             }
           : verifierOf(choice, presets)
-      return read(api.POST('/sources', { body: { name, ...members } }))
+      return api.createSource({ body: { name, ...members } })
     },
     ({ id }) => {
       void client.invalidateQueries({ queryKey: [projectId] })

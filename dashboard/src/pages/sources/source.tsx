@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { PlaceTabs } from '../../parts/place-tabs.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
@@ -28,7 +28,7 @@ export function SourcePage() {
   const { api, projectId } = useProject()
   const source = useQuery({
     queryKey: [projectId, 'source', sourceId],
-    queryFn: () => read(api.GET('/sources/{id}', { params: { path: { id: sourceId } } })),
+    queryFn: () => api.getSource({ id: sourceId }),
     refetchInterval: 5000,
   })
   return (
@@ -56,13 +56,7 @@ function Header({ source }: { source: Schemas['Source'] }) {
   const client = useQueryClient()
   const { id, isEnabled } = source
   const toggle = useAction(
-    () =>
-      read(
-        api.POST('/sources/{id}/toggle', {
-          params: { path: { id } },
-          body: { isEnabled: !isEnabled },
-        }),
-      ),
+    () => api.toggleSource({ id, body: { isEnabled: !isEnabled } }),
     () => void client.invalidateQueries({ queryKey: [projectId] }),
   )
   return (

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { providerName } from '../../parts/verifier/presets.ts'
 import { CopyButton } from '../../parts/words/copy.tsx'
@@ -13,10 +12,7 @@ export function Sources() {
   const { api, projectId } = useProject()
   const sources = useQuery({
     queryKey: [projectId, 'sources'],
-    queryFn: () =>
-      read(
-        api.GET('/sources', { params: { query: { limit: 100, sortBy: 'name', sortDir: 'asc' } } }),
-      ),
+    queryFn: () => api.listSources({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
     refetchInterval: 10_000,
   })
   const create = (

@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read } from '../../api/client.ts'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { POPULAR, providerName, usePresets } from '../../parts/verifier/presets.ts'
@@ -29,11 +28,9 @@ export function ChooseProvider() {
   const [isOpen, setOpen] = useState(false)
   const action = useAction(
     () =>
-      read(
-        api.POST('/sources', {
-          body: { name: freeName(choice.preset, sources), ...verifierOf(choice, presets) },
-        }),
-      ),
+      api.createSource({
+        body: { name: freeName(choice.preset, sources), ...verifierOf(choice, presets) },
+      }),
     ({ id }) => {
       const secret = choice.values['secret']
       if (secret !== undefined) keepSecret(id, secret)

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Api } from '../../api/client.ts'
+import type { Api } from '../../api/client.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { Payload } from '../../parts/payload/payload.tsx'
@@ -15,7 +15,7 @@ export function Deliver({ sourceId, eventId }: { sourceId: string; eventId: stri
   const { api, projectId } = useProject()
   const event = useQuery({
     queryKey: [projectId, 'event', eventId],
-    queryFn: () => read(api.GET('/events/{id}', { params: { path: { id: eventId } } })),
+    queryFn: () => api.getEvent({ id: eventId }),
     staleTime: Infinity,
   })
   return (
@@ -81,15 +81,8 @@ async function connect(
   { sourceId, eventId, url }: { sourceId: string; eventId: string; url: string },
 ): Promise<string> {
   const name = URL.canParse(url) ? new URL(url).host : 'first'
-  const { id } = await read(
-    api.PUT('/destinations/by-name/{name}', { params: { path: { name } }, body: { url } }),
-  )
-  await read(
-    api.PUT('/connections/by-name/{name}', {
-      params: { path: { name: `to-${name}` } },
-      body: { sourceId, destinationId: id },
-    }),
-  )
-  await read(api.POST('/events/{id}/replay', { params: { path: { id: eventId } }, body: {} }))
+  const { id } = await api.upsertDestination({ name, body: { url } })
+  await api.upsertConnection({ name: `to-${name}`, body: { sourceId, destinationId: id } })
+  await api.replayEvent({ id: eventId })
   return id
 }

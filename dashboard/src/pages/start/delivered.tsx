@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read } from '../../api/client.ts'
 import { Loaded } from '../../parts/states.tsx'
 import { useNow } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -11,12 +10,11 @@ import { TimelinePart } from '../event/timeline-part.tsx'
 export function Delivered({ eventId, destinationId }: { eventId: string; destinationId: string }) {
   const { api, projectId } = useProject()
   const now = useNow()
-  const params = { path: { id: eventId } }
   const timeline = useQuery({
     queryKey: [projectId, 'first-timeline', eventId],
     queryFn: async () => ({
-      event: await read(api.GET('/events/{id}', { params })),
-      told: await read(api.GET('/events/{id}/timeline', { params })),
+      event: await api.getEvent({ id: eventId }),
+      told: await api.getEventTimeline({ id: eventId }),
     }),
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && isSettled(data.told) && data.told.deliveries.length > 0 ? false : 1000,

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { useLiveTail } from '../../live/use-live-tail.ts'
 import { Loaded } from '../../parts/states.tsx'
 import { Command, CopyButton } from '../../parts/words/copy.tsx'
@@ -15,7 +15,7 @@ export function Wait({ sourceId }: { sourceId: string }) {
   const { api, projectId } = useProject()
   const source = useQuery({
     queryKey: [projectId, 'source', sourceId],
-    queryFn: () => read(api.GET('/sources/{id}', { params: { path: { id: sourceId } } })),
+    queryFn: () => api.getSource({ id: sourceId }),
   })
   return (
     <Loaded query={source} noun="The source">
@@ -60,10 +60,10 @@ function Sample({ source }: { source: Schemas['Source'] }) {
 function Arrival({ sourceId }: { sourceId: string }) {
   const { api, projectId } = useProject()
   const navigate = useNavigate()
-  const tail = useLiveTail(`/app/api/${projectId}/events/stream?sourceId=${sourceId}`, false)
+  const tail = useLiveTail({ projectId, sourceId }, false)
   const { data } = useQuery({
     queryKey: [projectId, 'first-of', sourceId],
-    queryFn: () => read(api.GET('/events', { params: { query: { sourceId, limit: 1 } } })),
+    queryFn: () => api.listEvents({ sourceId, limit: 1 }),
     refetchInterval: 5000,
   })
   const arrived = tail.rows[0] ?? data?.data[0]

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
 import { Confirm } from '../dialog.tsx'
 import { Failed, Skeleton } from '../states.tsx'
@@ -58,12 +58,12 @@ function Plan({ kind, filter, onClose }: { kind: Kind; filter: Filter; onClose: 
   const body = operationOf(kind, scope)
   const plan = useQuery({
     queryKey: [projectId, 'plan', kind, scope],
-    queryFn: () => read(api.POST('/operations/plan', { body })),
+    queryFn: () => api.planOperation({ body }),
     gcTime: 0,
   })
   const { verb, noun, nouns } = KINDS[kind]
   const run = async () => {
-    const { id } = await read(api.POST('/operations', { body }))
+    const { id } = await api.createOperation({ body })
     void client.invalidateQueries({ queryKey: [projectId, 'operations'] })
     await navigate({
       to: '/p/$projectId/operations/$operationId',

@@ -1,8 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Api } from '../../api/client.ts'
-import { Refusal } from '../../api/refusal.ts'
+import { PosternError, type Api } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
 import { Confirm } from '../dialog.tsx'
 import { toast } from '../toast.tsx'
@@ -23,7 +22,7 @@ export function SelectionBar({ selection, kind }: { selection: Selection; kind: 
     const refused: string[] = []
     for (const id of ids) {
       await actOn(api, kind, id).catch((error: unknown) => {
-        if (!(error instanceof Refusal) || error.status === 401) throw error
+        if (!(error instanceof PosternError) || error.status === 401) throw error
         refused.push(error.message)
       })
     }
@@ -59,13 +58,12 @@ export function SelectionBar({ selection, kind }: { selection: Selection; kind: 
 }
 
 async function actOn(api: Api, kind: Kind, id: string): Promise<unknown> {
-  const params = { path: { id } }
   switch (kind) {
     case 'replay':
-      return await read(api.POST('/events/{id}/replay', { params, body: {} }))
+      return await api.replayEvent({ id })
     case 'retry':
-      return await read(api.POST('/deliveries/{id}/retry', { params, body: {} }))
+      return await api.retryDelivery({ id })
     case 'cancel':
-      return await read(api.POST('/deliveries/{id}/cancel', { params, body: {} }))
+      return await api.cancelDelivery({ id })
   }
 }

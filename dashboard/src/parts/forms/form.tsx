@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
-import { Refusal } from '../../api/refusal.ts'
+import { PosternError } from '../../api/client.ts'
 import { withPassword } from '../password/with-password.ts'
 import { ActionFault } from '../states.tsx'
 
@@ -17,7 +17,7 @@ export function useAction<T>(act: () => Promise<T>, done?: (result: T) => void) 
     isRunning: mutation.isPending,
     error,
     result: mutation.data,
-    fault: (member: string) => (error instanceof Refusal ? error.fault(member) : undefined),
+    fault: (member: string) => (error instanceof PosternError ? error.fault(member) : undefined),
   }
 }
 

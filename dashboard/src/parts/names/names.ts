@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { read, type Api, type Schemas } from '../../api/client.ts'
+import { all, type Api, type Schemas } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
 import { shortId } from '../words/numbers.ts'
 
 /** Lists of names are for choosing and showing; beyond this many an id is shown instead. */
-const PAGES_MAX = 5
+const NAMES_MAX = 500
+const BY_NAME = { sortBy: 'name', sortDir: 'asc' } as const
 
 export interface Names {
   sources: Schemas['Source'][]
@@ -31,28 +32,9 @@ export function useNames(): Names & { nameOf: (id: string) => string; isLoaded: 
 
 async function readNames(api: Api): Promise<Names> {
   const [sources, destinations, connections] = await Promise.all([
-    everyPage((query) => read(api.GET('/sources', { params: { query } }))),
-    everyPage((query) => read(api.GET('/destinations', { params: { query } }))),
-    everyPage((query) => read(api.GET('/connections', { params: { query } }))),
+    Array.fromAsync(all(api.listSources, BY_NAME, { max: NAMES_MAX })),
+    Array.fromAsync(all(api.listDestinations, BY_NAME, { max: NAMES_MAX })),
+    Array.fromAsync(all(api.listConnections, BY_NAME, { max: NAMES_MAX })),
   ])
   return { sources, destinations, connections }
-}
-
-type Query = { limit: number; sortBy: 'name'; sortDir: 'asc'; cursor?: string }
-
-async function everyPage<T>(
-  page: (query: Query) => Promise<{ data: T[]; nextCursor: string | null }>,
-): Promise<T[]> {
-  const all: T[] = []
-  let cursor: string | null = null
-  for (let pages = 0; pages < PAGES_MAX; pages++) {
-    const query: Query = { limit: 100, sortBy: 'name', sortDir: 'asc' }
-    const answer: { data: T[]; nextCursor: string | null } = await page(
-      cursor === null ? query : { ...query, cursor },
-    )
-    all.push(...answer.data)
-    cursor = answer.nextCursor
-    if (cursor === null) break
-  }
-  return all
 }

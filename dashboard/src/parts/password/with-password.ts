@@ -1,4 +1,4 @@
-import { Refusal } from '../../api/refusal.ts'
+import { PosternError } from '../../api/client.ts'
 
 interface Question {
   answer: (isConfirmed: boolean) => void
@@ -23,7 +23,7 @@ export async function withPassword<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'PASSWORD_REQUIRED') throw error
+    if (!(error instanceof PosternError) || error.code !== 'PASSWORD_REQUIRED') throw error
     const isConfirmed = await new Promise<boolean>((resolve) => {
       put({
         answer: (given) => {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { read, type Schemas } from '../../api/client.ts'
+import type { Schemas } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
 
 export type Preset = Schemas['VerifierPreset']
@@ -9,7 +9,7 @@ export function usePresets() {
   const { api, projectId } = useProject()
   return useQuery({
     queryKey: [projectId, 'presets'],
-    queryFn: () => read(api.GET('/verifier-presets')).then(({ data }) => data),
+    queryFn: () => api.listVerifierPresets().then(({ data }) => data),
     staleTime: Infinity,
   })
 }

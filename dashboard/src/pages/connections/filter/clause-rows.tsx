@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { StatusShape } from '../../../parts/words/status.tsx'
 import { useProject } from '../../../shell/project.tsx'
 import { actualOf, clausesOf, type Filter } from './clauses.ts'
@@ -14,8 +14,7 @@ export function ClauseRows({ filter, event }: { filter: Filter; event: Schemas['
   const answers = useQueries({
     queries: clauses.map(({ alone }) => ({
       queryKey: [projectId, 'clause', event.id, alone],
-      queryFn: () =>
-        read(api.POST('/connections/test-filter', { body: { filter: alone, eventId: event.id } })),
+      queryFn: () => api.testFilter({ body: { filter: alone, eventId: event.id } }),
       staleTime: Infinity,
       retry: false,
     })),

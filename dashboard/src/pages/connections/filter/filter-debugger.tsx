@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { SelectField } from '../../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { Payload } from '../../../parts/payload/payload.tsx'
@@ -32,27 +32,18 @@ export function FilterDebugger({
   const filter = filterOf(text)
   const events = useQuery({
     queryKey: [projectId, 'recent-of', connection.sourceId],
-    queryFn: () =>
-      read(
-        api.GET('/events', { params: { query: { sourceId: connection.sourceId, limit: EVENTS } } }),
-      ),
+    queryFn: () => api.listEvents({ sourceId: connection.sourceId, limit: EVENTS }),
   })
   const listed = events.data?.data ?? []
   const shownId = chosen === '' ? (listed[0]?.id ?? '') : chosen
   const event = useQuery({
     queryKey: [projectId, 'event', shownId],
-    queryFn: () => read(api.GET('/events/{id}', { params: { path: { id: shownId } } })),
+    queryFn: () => api.getEvent({ id: shownId }),
     enabled: shownId !== '',
     staleTime: Infinity,
   })
   const save = useAction(
-    () =>
-      read(
-        api.PATCH('/connections/{id}', {
-          params: { path: { id: connection.id } },
-          body: { data: { filter: filter ?? null } },
-        }),
-      ),
+    () => api.updateConnection({ id: connection.id, body: { data: { filter: filter ?? null } } }),
     () => {
       toast('The filter is saved: ingest matches the next event against it')
       void client.invalidateQueries({ queryKey: [projectId] })

@@ -1,4 +1,4 @@
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { useAction } from '../../../parts/forms/form.tsx'
 import { ActionFault } from '../../../parts/states.tsx'
 import { useProject } from '../../../shell/project.tsx'
@@ -21,9 +21,7 @@ export function Recent({
     let matched = 0
     const work = async () => {
       for (let event = left.pop(); event !== undefined; event = left.pop()) {
-        const answer = await read(
-          api.POST('/connections/test-filter', { body: { filter, eventId: event.id } }),
-        )
+        const answer = await api.testFilter({ body: { filter, eventId: event.id } })
         if (answer.matched) matched += 1
       }
     }

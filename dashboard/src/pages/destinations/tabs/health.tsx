@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { HealthStrip } from '../../../parts/charts/health-strip.tsx'
 import { useNames } from '../../../parts/names/names.ts'
 import { counted } from '../../../parts/words/numbers.ts'
@@ -106,17 +106,11 @@ function Strip({ destination }: { destination: Destination }) {
   const { data } = useQuery({
     queryKey: [projectId, 'health', destination.id],
     queryFn: () =>
-      read(
-        api.GET('/stats/dashboard', {
-          params: {
-            query: {
-              destinationId: destination.id,
-              granularity: 'hour',
-              from: new Date(Date.now() - DAYS * DAY_MS).toISOString(),
-            },
-          },
-        }),
-      ),
+      api.getDashboard({
+        destinationId: destination.id,
+        granularity: 'hour',
+        from: new Date(Date.now() - DAYS * DAY_MS).toISOString(),
+      }),
     refetchInterval: 30_000,
   })
   return <HealthStrip buckets={data?.data ?? []} />

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { DangerAction } from '../../../parts/danger-action.tsx'
 import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
 import { formKey } from '../../../parts/forms/form-key.ts'
@@ -25,13 +25,7 @@ function useSave(destination: Destination, changes: () => Schemas['DestinationCh
   const { api, projectId } = useProject()
   const client = useQueryClient()
   return useAction(
-    async () =>
-      await read(
-        api.PATCH('/destinations/{id}', {
-          params: { path: { id: destination.id } },
-          body: { data: changes() },
-        }),
-      ),
+    async () => await api.updateDestination({ id: destination.id, body: { data: changes() } }),
     () => {
       toast('Saved')
       void client.invalidateQueries({ queryKey: [projectId] })
@@ -159,11 +153,7 @@ function Danger({ destination }: { destination: Destination }) {
   const client = useQueryClient()
   const navigate = useNavigate()
   const remove = async () => {
-    await read(
-      api.DELETE('/destinations/{id}', {
-        params: { path: { id: destination.id }, query: { cascade: true } },
-      }),
-    )
+    await api.deleteDestination({ id: destination.id, cascade: true })
     await navigate({ to: '/p/$projectId/destinations', params: { projectId } })
     void client.invalidateQueries({ queryKey: [projectId] })
   }

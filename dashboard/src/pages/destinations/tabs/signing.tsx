@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { DangerAction } from '../../../parts/danger-action.tsx'
 import { CheckField } from '../../../parts/forms/fields.tsx'
 import { useAction } from '../../../parts/forms/form.tsx'
@@ -33,11 +33,7 @@ export function Signing({ destination }: { destination: Schemas['Destination'] }
 
 function Reveal({ destination }: { destination: Schemas['Destination'] }) {
   const { api, mayAll } = useProject()
-  const action = useAction(() =>
-    read(
-      api.GET('/destinations/{id}/signing-secret', { params: { path: { id: destination.id } } }),
-    ),
-  )
+  const action = useAction(() => api.getSigningSecret({ id: destination.id }))
   if (action.result === undefined) {
     return (
       <>
@@ -77,12 +73,10 @@ function Rotate({ destination }: { destination: Schemas['Destination'] }) {
   const [force, setForce] = useState(false)
   const overlap = destination.signingSecretRotation
   const rotate = async () => {
-    await read(
-      api.POST('/destinations/{id}/rotate-signing-secret', {
-        params: { path: { id: destination.id } },
-        body: { overlapSeconds: DAY_SECONDS, force },
-      }),
-    )
+    await api.rotateSigningSecret({
+      id: destination.id,
+      body: { overlapSeconds: DAY_SECONDS, force },
+    })
     await client.invalidateQueries({ queryKey: [projectId, 'destination', destination.id] })
   }
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { AreaField } from '../../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { useProject } from '../../../shell/project.tsx'
@@ -14,12 +14,7 @@ export function TestDelivery({ destination }: { destination: Schemas['Destinatio
   const [body, setBody] = useState(BODY)
   const [fault, setFault] = useState<string>()
   const action = useAction(() =>
-    read(
-      api.POST('/destinations/{id}/test-delivery', {
-        params: { path: { id: destination.id } },
-        body: { body: JSON.parse(body) },
-      }),
-    ),
+    api.testDelivery({ id: destination.id, body: { body: JSON.parse(body) } }),
   )
   const run = () => {
     const isJson = canParse(body)

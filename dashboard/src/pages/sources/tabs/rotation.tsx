@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { Confirm } from '../../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
@@ -85,8 +85,7 @@ function Revert({ source, isUsed }: { source: Schemas['Source']; isUsed: boolean
   const client = useQueryClient()
   const [isOpen, setOpen] = useState(false)
   const revert = async () => {
-    const params = { path: { id: source.id } }
-    await read(api.POST('/sources/{id}/cancel-rotation', { params, body: { force: isUsed } }))
+    await api.cancelSourceRotation({ id: source.id, body: { force: isUsed } })
     await client.invalidateQueries({ queryKey: [projectId, 'source', source.id] })
   }
   return (
@@ -119,12 +118,10 @@ function Rotate({ source }: { source: Schemas['Source'] }) {
   const [overlap, setOverlap] = useState<(typeof OVERLAPS)[number][0]>('86400')
   const action = useAction(
     () =>
-      read(
-        api.POST('/sources/{id}/rotate-secret', {
-          params: { path: { id: source.id } },
-          body: { overlapSeconds: Number(overlap), ...(secret === '' ? {} : { secret }) },
-        }),
-      ),
+      api.rotateSourceSecret({
+        id: source.id,
+        body: { overlapSeconds: Number(overlap), ...(secret === '' ? {} : { secret }) },
+      }),
     () => {
       setSecret('')
       void client.invalidateQueries({ queryKey: [projectId, 'source', source.id] })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { useNames } from '../../../parts/names/names.ts'
 import { Command, CopyButton } from '../../../parts/words/copy.tsx'
@@ -125,18 +125,12 @@ function Rejections({ source }: { source: Schemas['Source'] }) {
   const { data } = useQuery({
     queryKey: [projectId, 'rejections', source.id],
     queryFn: () =>
-      read(
-        api.GET('/stats/dashboard', {
-          params: {
-            query: {
-              sourceId: source.id,
-              groupBy: 'rejectionReason',
-              granularity: 'hour',
-              from: new Date(Date.now() - DAY_MS).toISOString(),
-            },
-          },
-        }),
-      ),
+      api.getDashboard({
+        sourceId: source.id,
+        groupBy: 'rejectionReason',
+        granularity: 'hour',
+        from: new Date(Date.now() - DAY_MS).toISOString(),
+      }),
     staleTime: 30_000,
   })
   const counts = new Map<string, number>()

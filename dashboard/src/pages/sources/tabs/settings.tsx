@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { DangerAction } from '../../../parts/danger-action.tsx'
 import { AreaField, CheckField, TextField } from '../../../parts/forms/fields.tsx'
 import { formKey } from '../../../parts/forms/form-key.ts'
@@ -44,13 +44,7 @@ function useSave(source: Source, changes: () => Schemas['SourceChanges']) {
   const { api, projectId } = useProject()
   const client = useQueryClient()
   return useAction(
-    async () =>
-      await read(
-        api.PATCH('/sources/{id}', {
-          params: { path: { id: source.id } },
-          body: { data: changes() },
-        }),
-      ),
+    async () => await api.updateSource({ id: source.id, body: { data: changes() } }),
     () => {
       toast('Saved')
       void client.invalidateQueries({ queryKey: [projectId] })
@@ -173,7 +167,6 @@ function Danger({ source }: { source: Source }) {
   const { api, projectId } = useProject()
   const client = useQueryClient()
   const navigate = useNavigate()
-  const params = { path: { id: source.id } }
   const again = () => client.invalidateQueries({ queryKey: [projectId] })
   return (
     <section className="section">
@@ -184,7 +177,7 @@ function Danger({ source }: { source: Source }) {
           title="Give the source another address?"
           action="Change the address"
           run={async () => {
-            await read(api.POST('/sources/{id}/rotate-mask', { params, body: {} }))
+            await api.rotateSourceMask({ id: source.id })
             await again()
           }}
         >
@@ -199,9 +192,7 @@ function Danger({ source }: { source: Source }) {
           action="Delete"
           typed={source.name}
           run={async () => {
-            await read(
-              api.DELETE('/sources/{id}', { params: { ...params, query: { cascade: true } } }),
-            )
+            await api.deleteSource({ id: source.id, cascade: true })
             await navigate({ to: '/p/$projectId/sources', params: { projectId } })
             void again()
           }}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { read, type Schemas } from '../../../api/client.ts'
+import type { Schemas } from '../../../api/client.ts'
 import { AreaField, SelectField } from '../../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { shortId } from '../../../parts/words/numbers.ts'
@@ -30,12 +30,11 @@ export function VerifySignature({
   const [shiftMinutes, setShift] = useState(0)
   const rejected = useQuery({
     queryKey: [projectId, 'recent-of', source.id],
-    queryFn: () =>
-      read(api.GET('/events', { params: { query: { sourceId: source.id, limit: 50 } } })),
+    queryFn: () => api.listEvents({ sourceId: source.id, limit: 50 }),
   })
   const event = useQuery({
     queryKey: [projectId, 'event', chosen],
-    queryFn: () => read(api.GET('/events/{id}', { params: { path: { id: chosen } } })),
+    queryFn: () => api.getEvent({ id: chosen }),
     enabled: chosen !== PASTED,
     staleTime: Infinity,
   })
@@ -43,12 +42,10 @@ export function VerifySignature({
   const base = stored === undefined ? Date.now() : Date.parse(stored.createdAt)
   const now = new Date(base + shiftMinutes * 60_000).toISOString()
   const action = useAction(() =>
-    read(
-      api.POST('/sources/{id}/test-signature', {
-        params: { path: { id: source.id } },
-        body: { ...(stored === undefined ? ofPasted(pasted) : ofEvent(stored, source)), now },
-      }),
-    ),
+    api.testSignature({
+      id: source.id,
+      body: { ...(stored === undefined ? ofPasted(pasted) : ofEvent(stored, source)), now },
+    }),
   )
   return (
     <div className="columns">

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 
-import { messagesOf, type Message } from './sse.ts'
+import { messagesOf, type StreamMessage } from './event-stream.ts'
 
-async function read(...chunks: string[]): Promise<Message[]> {
+async function read(...chunks: string[]): Promise<StreamMessage[]> {
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -10,7 +10,9 @@ async function read(...chunks: string[]): Promise<Message[]> {
       controller.close()
     },
   })
-  return await Array.fromAsync(messagesOf(body))
+  const messages: StreamMessage[] = []
+  for await (const message of messagesOf(body)) messages.push(message)
+  return messages
 }
 
 test('messages are whole however the bytes are cut', async () => {
@@ -18,8 +20,8 @@ test('messages are whole however the bytes are cut', async () => {
     'retry: 3000\n\nid: 1.a\nevent: ready\ndata: {"at":1}\n\nid: 1.b\nevent: event.created\ndata: {"n":"Å"}\n\n'
   const cut = text.split('')
   expect(await read(...cut)).toEqual([
-    { id: '1.a', event: 'ready', data: '{"at":1}' },
-    { id: '1.b', event: 'event.created', data: '{"n":"Å"}' },
+    { id: '1.a', type: 'ready', data: { at: 1 } },
+    { id: '1.b', type: 'event.created', data: { n: 'Å' } },
   ])
 })
 

@@ -7,13 +7,13 @@ import { scratch } from '../kit/servers.ts'
 import { ROOT } from '../kit/source-files.ts'
 import { npmTools, run } from './tools.ts'
 
-const TYPES = join(ROOT, 'dashboard/src/api/schema.d.ts')
+const TYPES = join(ROOT, 'clients/typescript/schema.d.ts')
 const FIRST_LINE =
-  '// Made from /openapi.json by `npm run test:openapi -- dashboard-types -u`; do not edit.\n\n'
+  '// Made from the OpenAPI document by `npm run test:openapi -- client-types -u`; do not edit.\n\n'
 /** The document has these words; here they are four fifths of the file. */
 const COMMENT = /^ *\/\*\*[^]*?\*\/\n/gm
 
-test('the dashboard is compiled with the types of the OpenAPI document', async () => {
+test('the client is compiled with the types of the OpenAPI document', async () => {
   using directory = scratch()
   const cwd = directory.path
   const document = join(cwd, 'openapi.json')

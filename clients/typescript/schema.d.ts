@@ -1,4 +1,4 @@
-// Made from /openapi.json by `npm run test:openapi -- dashboard-types -u`; do not edit.
+// Made from the OpenAPI document by `npm run test:openapi -- client-types -u`; do not edit.
 
 export interface paths {
   '/v1/projects': {

@@ -1,0 +1,6 @@
+export { all, type Page } from './all.ts'
+export { PosternError, type ErrorCode, type FieldFault } from './error.ts'
+export { type StreamMessage } from './event-stream.ts'
+export { type Answer, type Input, type OperationId } from './method.ts'
+export { openPostern, type Postern, type PosternOptions } from './postern.ts'
+export type { components } from './schema.d.ts'
