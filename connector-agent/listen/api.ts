@@ -1,64 +1,47 @@
-import { z } from 'zod'
-
+import { openPostern, PosternError, type Postern } from '../../clients/typescript/index.ts'
 import type { Reach } from '../relay/proxy.ts'
-import { callRelay } from '../relay/relay-call.ts'
+import { callRelay, type RelayReply } from '../relay/relay-call.ts'
 import { whyUnreachable } from '../telling/explain.ts'
 
-/** A refusal of the relay, in its words. */
-export class Refused extends Error {
-  override readonly name = 'Refused'
-  readonly status: number
-  readonly code: string
+export type Api = Postern
 
-  constructor(status: number, code: string, message: string) {
-    super(message)
-    this.status = status
-    this.code = code
-  }
-}
-
-const Refusal = z.object({
-  code: z.string(),
-  message: z.string(),
-  data: z.unknown().optional(),
-})
-
-/** Calls an operation under `/v1/`. Throws `Refused`, or why the relay cannot be reached. */
-export type Api = (method: string, path: string, body?: object) => Promise<unknown>
-
+/** The operations of a relay. A call throws a `PosternError` for a refusal, or an error that says why nobody answered. */
 export function openApi({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }, reach: Reach): Api {
-  return async (method, path, body) => {
-    const url = new URL(`/v1/${path}`, apiUrl)
-    const reply = await callRelay(url, reach, { method, token: apiKey, body }).catch(
-      (error: unknown) => {
+  return openPostern({
+    url: new URL(apiUrl).origin,
+    apiKey,
+    retries: 0,
+    fetch: async (address, call) => {
+      const url = new URL(address)
+      const reply = await callRelay(url, reach, call).catch((error: unknown) => {
         const cause = error instanceof Error ? error : new Error(String(error))
         throw new Error(`Cannot reach the relay: ${whyUnreachable(cause, url)}`, { cause })
-      },
-    )
-    const json = jsonOf(reply.text)
-    if (reply.status >= 200 && reply.status < 300 && json !== undefined) return json
-    const refusal = Refusal.safeParse(json).data
-    if (refusal === undefined) {
-      throw new Refused(
-        reply.status,
-        '',
-        `${url.origin} is no API of a Postern relay (it answers ${reply.status}): check POSTERN_URL`,
-      )
-    }
-    throw new Refused(reply.status, refusal.code, wordsOf(reply.status, refusal))
-  }
+      })
+      if (!isOfRelay(reply)) {
+        const what = `${url.origin} is no API of a Postern relay (it answers ${reply.status})`
+        throw new Error(`${what}: check POSTERN_URL`)
+      }
+      return new Response(reply.text, { status: reply.status })
+    },
+  })
 }
 
-function wordsOf(status: number, { code, message, data }: z.infer<typeof Refusal>): string {
+/** For whoever ran the command. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof PosternError))
+    return error instanceof Error ? error.message : String(error)
+  const { status, code, message, data } = error
   if (status === 401) return 'The relay does not know the API key: check POSTERN_API_KEY'
-  const details = data === undefined || data === null ? '' : ` ${JSON.stringify(data)}`
+  const details = Object.keys(data).length === 0 ? '' : ` ${JSON.stringify(data)}`
   return `The relay refuses: ${message} (${status} ${code})${details}`
 }
 
-function jsonOf(text: string): unknown {
+/** Its answers to what is asked here are JSON, and its refusals have a code. */
+function isOfRelay({ status, text }: RelayReply): boolean {
   try {
-    return JSON.parse(text)
+    const answer: unknown = JSON.parse(text)
+    return status < 300 || (typeof answer === 'object' && answer !== null && 'code' in answer)
   } catch {
-    return undefined
+    return false
   }
 }

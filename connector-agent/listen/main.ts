@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { z } from 'zod'
 
+import { wordsOf } from './api.ts'
 import { listen } from './listen.ts'
 import { readListenOptions } from './options.ts'
 import { LISTEN_USAGE } from './usage.ts'
@@ -22,15 +23,12 @@ if (args.includes('--help') || args.includes('-h')) {
     process.exit(0)
   } catch (error) {
     if (stop.signal.aborted) process.exit(0)
-    process.stderr.write(`${wordsOf(error)}\n`)
+    const isStrange = error instanceof z.ZodError
+    const words = isStrange
+      ? 'The relay answers in a form that this version does not know: check POSTERN_URL'
+      : wordsOf(error)
+    process.stderr.write(`${words}\n`)
     // Whatever is under way still is nobody's.
     process.exit(1)
   }
-}
-
-function wordsOf(error: unknown): string {
-  if (error instanceof z.ZodError) {
-    return 'The relay answers in a form that this version does not know: check POSTERN_URL'
-  }
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
-import { type Api, Refused } from './api.ts'
+import { all, PosternError } from '../../clients/typescript/index.ts'
+import type { Api } from './api.ts'
 import type { ListenOptions } from './options.ts'
 
 const Source = z.object({
@@ -17,7 +18,6 @@ const Connector = z.object({
 })
 const WithId = z.object({ id: z.string() })
 const Enrollment = z.object({ enrollmentKey: z.string() })
-const Page = z.object({ data: z.array(z.unknown()), nextCursor: z.string().nullable() })
 
 export type Source = z.infer<typeof Source>
 export type Connector = z.infer<typeof Connector>
@@ -30,15 +30,15 @@ interface Wish {
 
 /** Makes the connector of this machine, or takes it up; enabled, whatever it was. */
 export async function openConnector(api: Api, name: string): Promise<Connector> {
-  const connector = Connector.parse(await api('PUT', `connectors/by-name/${inPath(name)}`, {}))
+  const connector = Connector.parse(await api.upsertConnector({ name }))
   if (!connector.isDisabled) return connector
-  await api('POST', `connectors/${connector.id}/toggle-disabled`, { isDisabled: false })
+  await api.toggleConnector({ id: connector.id, body: { isDisabled: false } })
   return { ...connector, isDisabled: false }
 }
 
 /** A new enrolment key; replicas that have enrolled go on. */
 export async function newEnrolmentKey(api: Api, connectorId: string): Promise<string> {
-  const answer = await api('POST', `connectors/${connectorId}/regenerate-enrollment`)
+  const answer = await api.regenerateEnrollment({ id: connectorId })
   return Enrollment.parse(answer).enrollmentKey
 }
 
@@ -47,18 +47,19 @@ export async function openRoute(api: Api, connectorId: string, wish: Wish): Prom
   const { name, options } = wish
   const source = await openSource(api, wish)
   const destination = WithId.parse(
-    await api('PUT', `destinations/by-name/${inPath(name)}`, {
-      mode: 'private',
-      connectorId,
-      url: options.target.href,
-      isEnabled: true,
+    await api.upsertDestination({
+      name,
+      body: { mode: 'private', connectorId, url: options.target.href, isEnabled: true },
     }),
   )
-  await api('PUT', `connections/by-name/${inPath(name)}`, {
-    sourceId: source.id,
-    destinationId: destination.id,
-    isEnabled: true,
-    filter: options.events.length === 0 ? null : { eventTypes: options.events },
+  await api.upsertConnection({
+    name,
+    body: {
+      sourceId: source.id,
+      destinationId: destination.id,
+      isEnabled: true,
+      filter: options.events.length === 0 ? null : { eventTypes: options.events },
+    },
   })
   return source
 }
@@ -74,20 +75,22 @@ async function openSource(api: Api, { name, options, secret }: Wish): Promise<So
       )
     }
     if (secret === undefined) return found
-    const changed = await api('PATCH', `sources/${found.id}`, {
-      data: { verifier: { preset, secret } },
-    })
-    return Source.parse(changed)
+    const data = { verifier: { preset, secret } }
+    return Source.parse(await api.updateSource({ id: found.id, body: { data } }))
   }
-  const verifier = preset === undefined ? { type: 'none' } : { preset, secret }
+  const verifier =
+    preset === undefined
+      ? { type: 'none' as const }
+      : { preset, ...(secret !== undefined && { secret }) }
   // Most providers without a preset have a type in the body too.
   const field = preset === undefined ? { eventTypeField: 'body.type' } : {}
-  const path = `sources/by-name/${inPath(wanted ?? name)}`
   try {
-    return Source.parse(await api('PUT', path, { verifier, ...field, isEnabled: true }))
+    const body = { verifier, ...field, isEnabled: true }
+    return Source.parse(await api.upsertSource({ name: wanted ?? name, body }))
   } catch (error) {
-    if (!(error instanceof Refused) || preset === undefined || secret !== undefined) throw error
-    if (!error.message.includes('secret')) throw error
+    if (!(error instanceof PosternError) || preset === undefined || secret !== undefined)
+      throw error
+    if (!JSON.stringify([error.message, error.fields]).includes('secret')) throw error
     throw new Error(
       `${preset} signs with a secret: put it into a file and add --secret-file FILE, or set POSTERN_SOURCE_SECRET`,
       { cause: error },
@@ -96,19 +99,8 @@ async function openSource(api: Api, { name, options, secret }: Wish): Promise<So
 }
 
 async function findSource(api: Api, name: string): Promise<Source | undefined> {
-  let cursor: string | null = null
-  do {
-    const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const page = Page.parse(await api('GET', `sources?limit=100&sortBy=name${after}`))
-    const found = page.data.find(
-      (one) => z.object({ name: z.literal(name) }).safeParse(one).success,
-    )
-    if (found !== undefined) return Source.parse(found)
-    cursor = page.nextCursor
-  } while (cursor !== null)
+  for await (const one of all(api.listSources, { sortBy: 'name' })) {
+    if (z.object({ name: z.literal(name) }).safeParse(one).success) return Source.parse(one)
+  }
   return undefined
-}
-
-function inPath(name: string): string {
-  return encodeURIComponent(name)
 }

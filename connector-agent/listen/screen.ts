@@ -1,5 +1,6 @@
+import { PosternError } from '../../clients/typescript/index.ts'
 import type { Performed } from '../requests/perform.ts'
-import { type Api, Refused } from './api.ts'
+import { type Api, wordsOf } from './api.ts'
 import { detailsOf, lineOf } from './lines.ts'
 import type { ListenOptions } from './options.ts'
 import type { Source } from './resources.ts'
@@ -69,13 +70,11 @@ Keys: r sends the last one again, f shows only failures, q ends
 
   async #retry(deliveryId: string): Promise<void> {
     try {
-      await this.#deps.api('POST', `deliveries/${encodeURIComponent(deliveryId)}/retry`)
+      await this.#deps.api.retryDelivery({ id: deliveryId })
     } catch (error) {
       // It is on its way.
-      if (error instanceof Refused && error.code === 'CONFLICT') return
-      this.#deps.print(
-        `Cannot send ${deliveryId} again: ${error instanceof Error ? error.message : 'unknown'}`,
-      )
+      if (error instanceof PosternError && error.code === 'CONFLICT') return
+      this.#deps.print(`Cannot send ${deliveryId} again: ${wordsOf(error)}`)
     }
   }
 }

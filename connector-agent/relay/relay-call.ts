@@ -14,8 +14,8 @@ export interface RelayReply {
 
 interface RelayCall {
   method: string
-  token: string
-  body?: object | undefined
+  headers: Readonly<Record<string, string>>
+  body: string | null
 }
 
 const TIMEOUT_MS = 10_000
@@ -25,21 +25,14 @@ const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 export async function callRelay(
   url: URL,
   reach: Reach,
-  { method, token, body }: RelayCall,
+  { method, headers: sent, body }: RelayCall,
 ): Promise<RelayReply> {
   const { promise, resolve, reject } = Promise.withResolvers<RelayReply>()
-  const text = body === undefined ? undefined : JSON.stringify(body)
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
     method,
     agent: reach(url),
     signal: AbortSignal.timeout(TIMEOUT_MS),
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(text !== undefined && {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
-      }),
-    },
+    headers: { ...sent, ...(body !== null && { 'content-length': Buffer.byteLength(body) }) },
   })
   request.on('error', reject)
   request.on('response', (response) => {
@@ -62,6 +55,6 @@ export async function callRelay(
       }),
     )
   })
-  request.end(text)
+  request.end(body)
   return await promise
 }

@@ -73,7 +73,9 @@ export function openRelay({ url, reach, onClock }: Options): Relay {
     { token, body, schema }: { token: string; body: object; schema: z.ZodType<T> },
   ): Promise<RelayAnswer<T>> => {
     try {
-      const reply = await callRelay(new URL(path, url), reach, { method: 'POST', token, body })
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const call = { method: 'POST', headers, body: JSON.stringify(body) }
+      const reply = await callRelay(new URL(path, url), reach, call)
       const date = Date.parse(reply.date ?? '')
       if (!Number.isNaN(date)) onClock(date - Date.now())
       return read(reply, schema)

@@ -67,8 +67,7 @@ export async function ensureEnrolment(asked: Enrolling): Promise<Enrolled> {
       return await store(asked, key, new Date(enrolledBy(secret, spec).enrolledAt))
     }
   }
-  const path = `/connectors/${asked.connectorId}/regenerate-enrollment`
-  const answer = await asked.client.call('POST', path)
+  const answer = await asked.client.api.regenerateEnrollment({ id: asked.connectorId })
   return await store(asked, answer.enrollmentKey, new Date())
 }
 

@@ -1,10 +1,11 @@
+import { PosternError } from '../../clients/typescript/index.ts'
 import type { ConnectorSpec } from '../kinds/connector.ts'
 import type { Claims } from '../relay/claims.ts'
 import { markersOf, nameInRelay, ownerIn, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt } from '../relay/problem.ts'
 import type { Body, RelayClient } from '../relay/relay-client.ts'
-import { hasCode, RelayError } from '../relay/relay-error.ts'
+import { hasCode } from '../relay/relay-error.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Memory } from './memory.ts'
 
@@ -86,7 +87,7 @@ async function make(asked: Asked): Promise<Remote> {
   memory.triedAt = performance.now()
   poller.wish()
   try {
-    const { enrollmentKey, ...made } = await client.call('POST', '/connectors', {
+    const { enrollmentKey, ...made } = await client.api.createConnector({
       body,
       idempotencyKey,
       projectId: spec.projectId,
@@ -112,7 +113,7 @@ async function make(asked: Asked): Promise<Remote> {
 
 /** A conflict may be with our own request, which is still under way or was answered to nobody. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof RelayError && error.code !== 'CONFLICT'
+  return error instanceof PosternError && error.status >= 300 && error.code !== 'CONFLICT'
 }
 
 async function putRight(asked: Asked, found: Item): Promise<Item> {
@@ -130,12 +131,11 @@ async function putRight(asked: Asked, found: Item): Promise<Item> {
   const isMarked = Object.entries(metadata).every(([key, value]) => found.metadata[key] === value)
   if (found.name !== name || !isMarked) {
     const data = { name, metadata }
-    item = itemOf(await client.call('PATCH', `/connectors/${found.id}`, { body: { data } }))
+    item = itemOf(await client.api.updateConnector({ id: found.id, body: { data } }))
   }
   if (found.body.isDisabled !== spec.disabled) {
     const body = { isDisabled: spec.disabled }
-    const path = `/connectors/${found.id}/toggle-disabled`
-    item = itemOf(await client.call('POST', path, { body }))
+    item = itemOf(await client.api.toggleConnector({ id: found.id, body }))
   }
   if (item !== found) {
     memory.made = { item, at: performance.now() }

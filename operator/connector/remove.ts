@@ -1,6 +1,7 @@
+import { PosternError } from '../../clients/typescript/index.ts'
 import { CONNECTOR, type ConnectorSpec } from '../kinds/connector.ts'
 import { Halt } from '../relay/problem.ts'
-import { hasCode, RelayError } from '../relay/relay-error.ts'
+import { hasCode } from '../relay/relay-error.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import { controllerOf } from '../runtime/objects/ownership.ts'
 import { STATEFUL_SET } from '../world/child-kinds.ts'
@@ -36,11 +37,7 @@ export async function removeConnector(
       const asked = { connector, spec, client, poller, memory, claims, clusterId }
       const id = ownId(asked)
       if (id !== undefined)
-        await deleteRemote(
-          deps,
-          connector,
-          async () => await client.call('DELETE', `/connectors/${id}`),
-        )
+        await deleteRemote(deps, connector, async () => await client.api.deleteConnector({ id }))
     }
   }
   await letGo(deps, CONNECTOR, connector)
@@ -66,7 +63,7 @@ async function deleteRemote(
   try {
     await call()
   } catch (error) {
-    if (error instanceof RelayError && error.status === 404) return
+    if (error instanceof PosternError && error.status === 404) return
     const isBusy = hasCode(error, 'CONNECTOR_PROVISIONING')
     if (!isBusy && !hasCode(error, 'CONFLICT')) throw error
     const reason = isBusy ? 'DeletionWaiting' : 'DeletionBlocked'

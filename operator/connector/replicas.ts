@@ -1,9 +1,11 @@
+import type { Answer } from '../../clients/typescript/index.ts'
 import { type ConnectorStatus, REPLICAS_MAX } from '../kinds/connector.ts'
 import type { Item } from '../relay/poller.ts'
-import type { Body, RelayClient } from '../relay/relay-client.ts'
+import type { RelayClient } from '../relay/relay-client.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Memory } from './memory.ts'
 
+type Replica = Answer<'listReplicas'>['data'][number]
 type ReplicaStatuses = NonNullable<ConnectorStatus['replicaStatuses']>
 
 /**
@@ -28,14 +30,13 @@ export async function replicasOf({
   if (shown === online || memory.detailedAt === mark || !client.isIdle || client.isShort)
     return known
   memory.detailedAt = mark
-  const query = { limit: '100', sortDir: 'desc' }
-  const path = `/connectors/${item.id}/replicas`
-  const { data }: { data: Body[] } = await client.call('GET', path, { query, rank: 'last' })
+  const asked = { id: item.id, limit: 100, sortDir: 'desc' } as const
+  const { data } = await client.patientApi.listReplicas(asked)
   // A pod that was made anew has enrolled again under its name: the newest counts.
-  const newest = new Map<string, Body>()
+  const newest = new Map<string, Replica>()
   for (const replica of data.toReversed()) newest.set(replica.name, replica)
   return [...newest.values()]
-    .toSorted((a, b) => String(a.name).localeCompare(String(b.name), 'en'))
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en'))
     .slice(0, REPLICAS_MAX)
     .map(({ name, id, status, version }) => ({ name, replicaId: id, state: status, version }))
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import { PosternError, type Postern } from '../../clients/typescript/index.ts'
 import { Wait } from '../connector/remote.ts'
 import { CONNECTION } from '../kinds/connection.ts'
 import { DESTINATION } from '../kinds/destination.ts'
@@ -8,8 +9,8 @@ import { SOURCE } from '../kinds/source.ts'
 import { markersOf, ownerIn, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt, problemOf, type Problem } from '../relay/problem.ts'
-import type { Body, RelayClient } from '../relay/relay-client.ts'
-import { hasCode, RelayError } from '../relay/relay-error.ts'
+import type { Body } from '../relay/relay-client.ts'
+import { hasCode } from '../relay/relay-error.ts'
 import type { Listed } from '../relay/relays.ts'
 import type { Kind, KubeObject } from '../runtime/kube/object.ts'
 import type { Stated } from '../runtime/objects/conditions.ts'
@@ -35,12 +36,54 @@ export interface Declared {
   /** The member of the status with the id. */
   id: string
   bodyOf: (deps: Deps, object: KubeObject) => Promise<object>
+  callsOf: (api: Postern) => Calls
+}
+
+/** The operations on a kind. The relay checks what they are given, as an object is written by people. */
+interface Calls {
+  create(input: { body: Body; projectId: string | undefined }): Promise<Body>
+  upsert(input: { name: string; body: Body; projectId: string | undefined }): Promise<Body>
+  update(input: { id: string; body: { data: { name: string } } }): Promise<Body>
+  delete(input: { id: string }): Promise<undefined>
 }
 
 export const DECLARED: readonly Declared[] = [
-  { kind: SOURCE, listed: 'sources', id: 'sourceId', bodyOf: sourceBody },
-  { kind: DESTINATION, listed: 'destinations', id: 'destinationId', bodyOf: destinationBody },
-  { kind: CONNECTION, listed: 'connections', id: 'connectionId', bodyOf: connectionBody },
+  {
+    kind: SOURCE,
+    listed: 'sources',
+    id: 'sourceId',
+    bodyOf: sourceBody,
+    callsOf: (api) => ({
+      create: api.createSource,
+      upsert: api.upsertSource,
+      update: api.updateSource,
+      delete: api.deleteSource,
+    }),
+  },
+  {
+    kind: DESTINATION,
+    listed: 'destinations',
+    id: 'destinationId',
+    bodyOf: destinationBody,
+    callsOf: (api) => ({
+      create: api.createDestination,
+      upsert: api.upsertDestination,
+      update: api.updateDestination,
+      delete: api.deleteDestination,
+    }),
+  },
+  {
+    kind: CONNECTION,
+    listed: 'connections',
+    id: 'connectionId',
+    bodyOf: connectionBody,
+    callsOf: (api) => ({
+      create: api.createConnection,
+      upsert: api.upsertConnection,
+      update: api.updateConnection,
+      delete: api.deleteConnection,
+    }),
+  },
 ]
 
 /** The resource as it was last written, until a newer list has it. */
@@ -83,7 +126,7 @@ export async function reconcileDeclared(
 
 async function bringInLine(
   deps: Deps,
-  { listed, id, bodyOf }: Declared,
+  { listed, id, bodyOf, callsOf }: Declared,
   written: Written,
   object: KubeObject,
 ): Promise<{ resource: Body; hash: string }> {
@@ -92,7 +135,7 @@ async function bringInLine(
   if (resolved.kind === 'missing') {
     throw new Halt(resolved.reason, resolved.message, { againMs: 60_000 })
   }
-  const { client } = resolved.access
+  const calls = callsOf(resolved.access.client.api)
   const poller = resolved.access.poller(listed, spec.projectId)
   const name: string = (spec.displayName ?? metadata.name).normalize('NFC')
   const texts = { ...spec.metadata, ...markersOf(deps.clusterId, object) }
@@ -113,38 +156,26 @@ async function bringInLine(
     throw new Halt('NameConflict', `Another object has "${taken.name}" (${taken.id})`)
   }
   if (found !== undefined && found.name !== name) {
-    await client.call('PATCH', `/${listed}/${found.id}`, { body: { data: { name } } })
+    await calls.update({ id: found.id, body: { data: { name } } })
   }
+  const { projectId } = spec
   const resource = taken
-    ? await put(client, `/${listed}/by-name/${encodeURIComponent(name)}`, body, spec.projectId)
-    : await create(
-        poller,
-        { client, path: `/${listed}`, projectId: spec.projectId },
-        { ...body, name },
-      )
+    ? await calls.upsert({ name, body, projectId })
+    : await create(poller, calls, { body: { ...body, name }, projectId })
   deps.claims.take(resource.id, uid)
   written.set(uid, { hash, resource, at: performance.now() })
   poller.wish()
   return { resource, hash }
 }
 
-async function put(
-  client: RelayClient,
-  path: string,
-  body: object,
-  projectId: string | undefined,
-): Promise<Body> {
-  return await client.call('PUT', path, { body, projectId })
-}
-
 /** Never over a resource that the list does not show yet: it may be another object's. */
 async function create(
   poller: Poller,
-  { client, path, projectId }: { client: RelayClient; path: string; projectId: string | undefined },
-  body: object,
+  calls: Calls,
+  asked: { body: Body; projectId: string | undefined },
 ): Promise<Body> {
   try {
-    return await client.call('POST', path, { body, projectId })
+    return await calls.create(asked)
   } catch (error) {
     if (!hasCode(error, 'CONFLICT')) throw error
     poller.wish()
@@ -183,7 +214,7 @@ function refuseForeign(
 
 async function remove(
   deps: Deps,
-  { kind, listed, id }: Declared,
+  { kind, listed, id, callsOf }: Declared,
   object: KubeObject,
 ): Promise<void> {
   const { spec, metadata, status } = object
@@ -194,17 +225,17 @@ async function remove(
       const known: string | undefined =
         status?.[id] ??
         find(access.poller(listed, spec.projectId), undefined, metadata.uid ?? '')?.id
-      if (known !== undefined) await removeResource(access.client, `/${listed}/${known}`)
+      if (known !== undefined) await removeResource(callsOf(access.client.api), known)
     }
   }
   await letGo(deps, kind, object)
 }
 
-async function removeResource(client: RelayClient, path: string): Promise<void> {
+async function removeResource(calls: Calls, id: string): Promise<void> {
   try {
-    await client.call('DELETE', path)
+    await calls.delete({ id })
   } catch (error) {
-    if (error instanceof RelayError && error.status === 404) return
+    if (error instanceof PosternError && error.status === 404) return
     if (!hasCode(error, 'CONFLICT')) throw error
     throw new Halt('DeletionBlocked', error.message, { againMs: BLOCKED_MS })
   }

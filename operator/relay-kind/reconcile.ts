@@ -40,7 +40,7 @@ async function standingOf({ client }: Access): Promise<Word> {
   const last = client.standing
   const isRecent = last !== undefined && performance.now() - last.at < RECENT_MS
   if (!isRecent) {
-    await client.call('GET', '/connectors', { query: { limit: '1' }, rank: 'last' }).catch(() => {})
+    await client.patientApi.listConnectors({ limit: 1 }).catch(() => {})
   }
   const { kind, message } = client.standing ?? {
     kind: 'away',

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../core/log.ts'
 import type { Body, RelayClient } from './relay-client.ts'
 
-const PAGE = '100'
+const PAGE = 100
 /** At rest a key has fewer than twelve calls a minute. */
 const REST_PAGE_MS = 5_500
 const REST_MAX_MS = 60_000
@@ -34,9 +34,17 @@ export interface Found {
   owner: string | undefined
 }
 
+/** The operation that lists them. */
+export type ListCall = (input: {
+  limit: number
+  sortDir: 'asc'
+  cursor?: string
+  projectId: string | undefined
+}) => Promise<{ data: Body[]; nextCursor: string | null }>
+
 export interface PollerOptions {
   client: RelayClient
-  path: string
+  list: ListCall
   projectId: string | undefined
   /** Whatever of a resource matters, as a text: another text is a change. */
   mark: (body: Body) => string
@@ -116,7 +124,7 @@ export class Poller {
 
   /** True when anything is new, other or gone. */
   async #poll(signal: AbortSignal): Promise<boolean> {
-    const { changed, log, path } = this.#options
+    const { changed, log } = this.#options
     try {
       const before = this.#snapshot
       const snapshot = await this.#list(signal)
@@ -138,7 +146,7 @@ export class Poller {
       return found.length > 0
     } catch (error) {
       if (signal.aborted) return false
-      log.debug({ err: error, path }, 'Cannot list')
+      log.debug({ err: error }, 'Cannot list')
       const isNew = this.fault === undefined
       this.fault = error
       if (isNew) changed('all')
@@ -147,7 +155,7 @@ export class Poller {
   }
 
   async #list(signal: AbortSignal): Promise<Snapshot> {
-    const { client, path, projectId, ownerOf } = this.#options
+    const { list, projectId, ownerOf } = this.#options
     const startedAt = performance.now()
     const items = new Map<string, Item>()
     const byOwner = new Map<string, Item>()
@@ -156,8 +164,8 @@ export class Poller {
     do {
       signal.throwIfAborted()
       // Oldest first: what is made meanwhile comes at the end, and moves nothing.
-      const query = { limit: PAGE, sortDir: 'asc', ...(cursor !== undefined && { cursor }) }
-      const page = await client.call('GET', path, { query, projectId })
+      const after = cursor === undefined ? {} : { cursor }
+      const page = await list({ limit: PAGE, sortDir: 'asc', projectId, ...after })
       pages++
       for (const body of page.data) {
         const { id, name, updatedAt, metadata } = body

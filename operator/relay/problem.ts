@@ -1,5 +1,6 @@
+import { PosternError } from '../../clients/typescript/index.ts'
 import { isStalled, type Fault } from '../kinds/reasons.ts'
-import { RelayAway, RelayError, RelayPaused } from './relay-error.ts'
+import { RelayAway, RelayPaused } from './relay-error.ts'
 
 const MINUTE_MS = 60_000
 const AWAY_MS = 15_000
@@ -48,9 +49,13 @@ export function problemOf(error: unknown): Problem | undefined {
     const againMs = Math.max(1_000, error.untilMs - performance.now() + 500)
     return problem(error.isRefused ? 'CredentialsInvalid' : 'RateLimited', message, againMs)
   }
-  if (!(error instanceof RelayError)) return undefined
+  // A success that cannot be read is no word of the relay.
+  if (!(error instanceof PosternError) || error.status < 300) return undefined
   if (error.status === 401) return problem('CredentialsInvalid', message, 5 * MINUTE_MS)
   if (error.status === 429) return problem('RateLimited', message, AWAY_MS)
-  const { reason, againMs } = BY_CODE[error.code] ?? { reason: 'Refused', againMs: 10 * MINUTE_MS }
+  const { reason, againMs } = BY_CODE[error.code ?? ''] ?? {
+    reason: 'Refused',
+    againMs: 10 * MINUTE_MS,
+  }
   return problem(reason, message, againMs)
 }

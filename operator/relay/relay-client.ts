@@ -1,9 +1,10 @@
 import { rootCertificates } from 'node:tls'
 
-import { Agent, request, type Dispatcher } from 'undici'
+import { Agent, request } from 'undici'
 
+import { openPostern, PosternError, type Postern } from '../../clients/typescript/index.ts'
 import { Pace } from './pace.ts'
-import { RelayAway, RelayError, RelayPaused } from './relay-error.ts'
+import { RelayAway, RelayPaused } from './relay-error.ts'
 
 const TIMEOUT_MS = 30_000
 const CONNECTIONS_MAX = 8
@@ -17,14 +18,6 @@ export interface Credentials {
   ca: string | undefined
 }
 
-export interface Called {
-  body?: unknown
-  query?: Record<string, string>
-  projectId?: string | undefined
-  idempotencyKey?: string
-  rank?: 'first' | 'last'
-}
-
 /** How the last call went: what is known of the relay and of the key. */
 export interface Standing {
   kind: 'good' | 'refused' | 'away'
@@ -35,10 +28,20 @@ export interface Standing {
 // oxlint-disable-next-line typescript/no-explicit-any -- a resource of the relay, whatever its kind
 export type Body = any
 
+interface Called {
+  method: string
+  headers: Record<string, string>
+  body: string | null
+}
+
 /** Calls of one API key to `/v1`. They share a pace, a pause and a refusal. */
 export class RelayClient {
+  /** Throws a `PosternError` for a refusal, `RelayAway` without an answer of use, `RelayPaused` without a call. */
+  readonly api: Postern
+  /** The same, behind all other calls. */
+  readonly patientApi: Postern
   readonly #credentials: Credentials
-  readonly #dispatcher: Dispatcher
+  readonly #dispatcher: Agent
   readonly #fence: () => void
   readonly #count: (method: string, code: string) => void
   readonly #pace = new Pace()
@@ -58,6 +61,8 @@ export class RelayClient {
     const { ca } = credentials
     const connect = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
     this.#dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect })
+    this.api = this.#open('first')
+    this.patientApi = this.#open('last')
   }
 
   get isIdle(): boolean {
@@ -69,16 +74,26 @@ export class RelayClient {
     return this.#left < 0.2
   }
 
-  async call(method: Dispatcher.HttpMethod, path: string, called: Called = {}): Promise<Body> {
+  #open(rank: 'first' | 'last'): Postern {
+    const { baseUrl: url, apiKey } = this.#credentials
+    // Whoever reconciles tries again, and knows when.
+    return openPostern({
+      url,
+      apiKey,
+      retries: 0,
+      fetch: async (to, called) => await this.#call(to, called, rank),
+    })
+  }
+
+  async #call(url: string, called: Called, rank: 'first' | 'last'): Promise<Response> {
     this.#refuseWhilePaused()
-    await this.#pace.turn(called.rank)
+    await this.#pace.turn(rank)
     this.#refuseWhilePaused()
-    const { status, text, headers } = await this.#send(method, path, called)
-    this.#count(method, String(status))
+    const { status, text, headers } = await this.#send(url, called)
+    this.#count(called.method, String(status))
     this.#note(status, text, headers)
-    if (status < 300) return text === '' ? undefined : JSON.parse(text)
     if (status >= 500) throw new RelayAway(`The relay answered ${status}`)
-    throw new RelayError(status, text)
+    return new Response(text === '' ? null : text, { status })
   }
 
   async close(): Promise<void> {
@@ -97,30 +112,20 @@ export class RelayClient {
   }
 
   async #send(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    { body, query = {}, projectId, idempotencyKey }: Called,
+    url: string,
+    { method, headers, body }: Called,
   ): Promise<{
     status: number
     text: string
     headers: Record<string, string | string[] | undefined>
   }> {
-    const { baseUrl, apiKey } = this.#credentials
     if (method !== 'GET') this.#fence()
     try {
-      const response = await request(`${baseUrl}/v1${path}`, {
+      const response = await request(url, {
         dispatcher: this.#dispatcher,
         method,
-        query,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          accept: 'application/json',
-          'user-agent': 'postern-operator',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(projectId !== undefined && { 'x-project-id': projectId }),
-          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-        },
-        body: body === undefined ? null : JSON.stringify(body),
+        headers: { ...headers, 'user-agent': 'postern-operator' },
+        body,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
         maxResponseSize: ANSWER_BYTES_MAX,
@@ -146,7 +151,7 @@ export class RelayClient {
     )
     if (limit !== undefined && left !== undefined && limit > 0) this.#left = left / limit
     if (status === 401) {
-      const { message } = new RelayError(status, text)
+      const { message } = new PosternError(status, parsed(text))
       this.standing = { kind: 'refused', message, at }
       this.#refusedUntil = at + REFUSED_MS
     } else if (status === 429) {
@@ -158,6 +163,14 @@ export class RelayClient {
     } else {
       this.standing = { kind: 'good', message: 'The relay answers', at }
     }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

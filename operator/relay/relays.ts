@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import type { Postern } from '../../clients/typescript/index.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Fault } from '../kinds/reasons.ts'
 import { RelaySpec } from '../kinds/relay.ts'
@@ -7,7 +8,7 @@ import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import type { SecretReader } from '../world/secret-reader.ts'
 import { ownerIn } from './markers.ts'
-import { Poller, type Found } from './poller.ts'
+import { Poller, type Found, type ListCall } from './poller.ts'
 import { RelayClient, type Body, type Credentials } from './relay-client.ts'
 
 /** Resources that are listed. */
@@ -23,6 +24,13 @@ const MARKS: Record<Listed, (body: Body) => string> = {
   sources: ({ updatedAt }) => updatedAt,
   destinations: ({ updatedAt }) => updatedAt,
   connections: ({ updatedAt }) => updatedAt,
+}
+
+const LISTS: Record<Listed, (api: Postern) => ListCall> = {
+  connectors: (api) => api.listConnectors,
+  sources: (api) => api.listSources,
+  destinations: (api) => api.listDestinations,
+  connections: (api) => api.listConnections,
 }
 
 export interface Access {
@@ -124,12 +132,12 @@ export class Relays implements AsyncDisposable {
         if (known !== undefined) return known
         const poller = new Poller({
           client,
-          path: `/${listed}`,
+          list: LISTS[listed](client.api),
           projectId,
           mark: MARKS[listed],
           ownerOf: ownerIn(clusterId),
           pollMs: listed === 'connectors' ? pollMs : Math.max(pollMs, DECLARED_POLL_MS),
-          log,
+          log: log.child({ listed }),
           changed: (found) => changed(listed, found),
         })
         pollers.set(name, poller)
