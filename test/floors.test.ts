@@ -98,8 +98,15 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['dataplane/housekeeper'],
   ],
   [
-    ['api/auth', 'api/http/fixed.ts', 'api/migrate'],
-    ['api/dashboard', 'api/mail', 'api/shared-reads.ts', 'api/sign-on', 'api/site'],
+    ['api/auth', 'api/http/fixed.ts', 'api/migrate', 'api/openapi/json.ts'],
+    [
+      'api/dashboard',
+      'api/mail',
+      'api/openapi/code',
+      'api/shared-reads.ts',
+      'api/sign-on',
+      'api/site',
+    ],
     ['api/deps.ts'],
     ['api/front', 'api/http'],
     ['api/billing', 'api/openapi', 'api/sessions', 'api/statistics', 'api/writes'],

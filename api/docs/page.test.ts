@@ -25,7 +25,9 @@ test.for(routes.map((route) => [route.operationId, route] as const))(
     expect(article).toContain(route.method)
     expect(article).toContain(`/v1${route.path.replaceAll(/:(\w+)/g, '{$1}')}`)
     expect(article).toMatch(/Needs |Any API key may call this/)
-    expect(article).toContain('curl')
+    for (const label of ['curl', 'TypeScript', 'Python', 'Go']) {
+      expect(article).toContain(`<summary>${label}</summary>`)
+    }
     expect(page).toContain(`href="#${operationId}"`)
     for (const name of [...Object.keys(route.query?.shape ?? {}), ...Object.keys(route.params)]) {
       expect(article).toContain(`<code>${name}</code>`)

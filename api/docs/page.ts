@@ -95,7 +95,13 @@ function article(document: Document, operation: Operation): Html {
     )}
     ${body === undefined ? undefined : list('Body', members(body.schema, schemas))}
     <h4>Request</h4>
-    <pre tabindex="0"><code>${curl(operation)}</code></pre>
+    ${operation['x-codeSamples'].map(
+      ({ label, source }, place) =>
+        html`<details class="code" ${new Html(place === 0 ? 'open' : '')}>
+          <summary>${label}</summary>
+          <pre tabindex="0"><code>${source}</code></pre>
+        </details>`,
+    )}
     ${answers(document, operation)}
   </article>`
 }
@@ -147,23 +153,6 @@ function answers({ components }: Document, { responses }: Operation): Html {
         )}
       </dl>
     </details>`
-}
-
-function curl({ method, path, parameters, requestBody }: Operation): string {
-  const url = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
-    const parameter = parameters.find((one) => one.in === 'path' && one.name === name)
-    return encodeURIComponent(String(parameter?.example))
-  })
-  const query = parameters
-    .filter((one) => one.in === 'query' && one.required)
-    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
-  const body = mediaOf(requestBody?.content)?.example
-  const quoted = body === undefined ? '' : shown(body).replaceAll("'", String.raw`'\''`)
-  return [
-    `curl${method === 'GET' ? '' : ` -X ${method}`} "$POSTERN_URL${[url, query.join('&')].filter(Boolean).join('?')}"`,
-    '-H "Authorization: Bearer $POSTERN_API_KEY"',
-    ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${quoted}'`]),
-  ].join(' \\\n  ')
 }
 
 function shown(example: unknown): string {

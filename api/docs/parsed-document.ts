@@ -24,6 +24,7 @@ const Operation = z.object({
   parameters: z.array(Parameter),
   requestBody: z.object({ required: z.boolean(), content: Content }).optional(),
   responses: z.record(z.string(), Response),
+  'x-codeSamples': z.array(z.object({ label: z.string(), source: z.string() })),
 })
 
 /** The parts of the OpenAPI document that the page shows. */

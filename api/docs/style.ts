@@ -38,6 +38,7 @@ dl { margin: 0; }
 .type { color: var(--soft); font-size: 0.875rem; }
 details.codes > summary, details.answer > summary { cursor: pointer; font-size: 0.9rem; font-weight: 600;
   margin-top: 1.25rem; }
+details.code > summary { cursor: pointer; font-size: 0.875rem; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 @media (min-width: 62rem) {
   .page { column-gap: 2.5rem; grid-template-columns: 15rem minmax(0, 1fr); }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 import type { Permission } from '../auth/principal.ts'
 import { errorsOf, isPublic, route, type KeyedRoute, type Route } from '../http/route.ts'
+import { withCodeSamples } from './code/code-samples.ts'
 import { Components } from './components.ts'
 import { exemplified, illustrated } from './example.ts'
 import { headersOf, REPLAYED } from './headers.ts'
@@ -22,7 +23,7 @@ export function openApiDocument(routes: readonly Route[]): Json {
     const path = `/v1${each.path.replaceAll(/:(\w+)/g, '{$1}')}`
     paths[path] = { ...paths[path], [each.method.toLowerCase()]: operation(each, components) }
   }
-  return {
+  const whole = {
     openapi: '3.1.0',
     info: {
       title: 'Postern management API',
@@ -46,6 +47,7 @@ export function openApiDocument(routes: readonly Route[]): Json {
       schemas: exemplified(components.schemas),
     },
   }
+  return withCodeSamples(whole)
 }
 
 const DESCRIPTION = `Webhook relay: sources, destinations, connections, events and deliveries.

@@ -295,6 +295,19 @@ test('a description says more than the name of its member', () => {
   ).toEqual([])
 })
 
+test('every operation is shown in curl, TypeScript, Python and Go', () => {
+  for (const [where, operation] of operations) {
+    const samples = asList(operation['x-codeSamples']).map(asJson)
+    const labels = samples.map(({ label }) => label)
+    expect(labels, where).toEqual(['curl', 'TypeScript', 'Python', 'Go'])
+    const [curl = '', typescript = '', ...others] = samples.map(({ source }) => String(source))
+    const address = where.replace(/^\w+ /, '').split('{')[0] ?? ''
+    for (const text of [curl, ...others]) expect(text, where).toContain(address)
+    expect(typescript, where).toContain(`postern.${String(operation['operationId'])}(`)
+    expect(samples.map(({ source }) => source).join('\n')).not.toContain('undefined')
+  }
+})
+
 function isUnfit(schema: Json, value: unknown): boolean {
   return faultsOf(schema, value).length > 0
 }

@@ -16,7 +16,11 @@ export default defineConfig({
       customCss: ['./src/styles/site.css'],
       plugins: [
         starlightOpenApi([
-          { base: 'reference', schema: './openapi.json', sidebar: { label: 'API reference' } },
+          {
+            base: 'reference',
+            schema: './openapi.json',
+            sidebar: { label: 'API reference', operations: { badges: true } },
+          },
         ]),
         starlightLinksValidator(),
       ],

@@ -3,6 +3,9 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { lockState } from '../../connector-agent/relay/state-lock.ts'
 
 /** Exact versions: another one makes other clients. */
 const NPM = [
@@ -15,7 +18,7 @@ const NPM = [
   // openapi-typescript and its users are not on 7 yet.
   'typescript@5.9.3',
 ]
-const PYTHON = ['openapi-python-client==0.29.1', 'mypy==2.4.1']
+const PYTHON = ['openapi-python-client==0.29.1', 'mypy==2.4.1', 'requests==2.34.2']
 const OAPI_CODEGEN = 'v2.8.2'
 const GO_PACKAGE = `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${OAPI_CODEGEN}`
 
@@ -33,6 +36,8 @@ export async function run(
 ): Promise<string> {
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env } })
   const output: Buffer[] = []
+  // It may end without having read anything.
+  child.stdin.on('error', () => {})
   child.stdin.end(input)
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk))
@@ -76,6 +81,15 @@ export async function goTools(): Promise<string> {
   })
 }
 
+/** Files of tests run side by side: one installs, the others wait. */
+async function lockCache(): Promise<Disposable> {
+  for (;;) {
+    const lock = await lockState(CACHE, 'taken').catch(() => undefined)
+    if (lock !== undefined) return lock
+    await sleep(250)
+  }
+}
+
 /** Installs once for all later runs. Half an installation is begun again. */
 async function installed(
   kind: string,
@@ -85,6 +99,8 @@ async function installed(
   const versions = packages.map((name) => name.split(/[@=]/).at(-1)).join('-')
   const directory = join(CACHE, `${kind}-${versions}`)
   const done = join(directory, '.done')
+  mkdirSync(CACHE, { recursive: true })
+  using _lock = await lockCache()
   if (existsSync(done)) return directory
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
