@@ -255,7 +255,7 @@ test.skipIf(!hasChromium)(
     await page.keyboard.press('Home')
     await page.keyboard.press('Shift+ArrowRight')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Events' }).waitFor()
+    await page.getByRole('heading', { name: 'Events', exact: true }).waitFor()
     const chosen = new URL(page.url()).searchParams
     expect(Date.parse(chosen.get('to') ?? '') - Date.parse(chosen.get('from') ?? '')).toBe(120_000)
     expect(faults).toEqual([])
