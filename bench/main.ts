@@ -14,6 +14,8 @@ import { isolation } from './scenarios/isolation.ts'
 import { latency } from './scenarios/latency.ts'
 import { memory } from './scenarios/memory.ts'
 import { pacing } from './scenarios/pacing.ts'
+import { peersKilled } from './scenarios/peers-killed.ts'
+import { peers } from './scenarios/peers.ts'
 import { privateDestinations } from './scenarios/private.ts'
 import { reads } from './scenarios/reads.ts'
 import { scaling } from './scenarios/scaling.ts'
@@ -32,6 +34,9 @@ const { positionals, values } = parseArgs({
     destinations: { type: 'string', default: '1000' },
     /** A pattern of the names of the attacks to measure. */
     attack: { type: 'string', default: '' },
+    /** Turns of Postern and of each peer, and a pattern of the names of the peers. */
+    rounds: { type: 'string', default: '2' },
+    peer: { type: 'string', default: '' },
   },
 })
 
@@ -58,12 +63,22 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   destinations: () => destinations({ ...given, destinations: Number(values.destinations) }),
   'destinations-10000': () => destinations({ ...given, destinations: 10_000 }),
   scaling: () => scaling(given),
+  peers: () => peers({ ...given, rounds: Number(values.rounds), only: values.peer }),
+  'peers-killed': () => peersKilled({ only: values.peer }),
   reads: () => reads({ events: Number(values.events) }),
   soak: () => soak({ minutes: Number(values.minutes), rate: Number(values.rate) }),
 }
 
 /** Many minutes long, so only by name. */
-const BY_NAME_ONLY = new Set(['destinations-10000', 'hostile', 'idle', 'reads', 'soak'])
+const BY_NAME_ONLY = new Set([
+  'destinations-10000',
+  'hostile',
+  'idle',
+  'peers',
+  'peers-killed',
+  'reads',
+  'soak',
+])
 
 const names =
   positionals.length > 0

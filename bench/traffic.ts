@@ -32,6 +32,8 @@ export class Journal {
   readonly delivered: number[] = []
   /** Arrivals of each event so far. */
   readonly arrivals: number[] = []
+  /** Events that were answered with another status, or not at all. */
+  readonly notAccepted = new Set<number>()
   accepted = 0
   refused = 0
   arrived = 0
@@ -65,15 +67,21 @@ export async function openSink(onArrival: (number: number) => void) {
   }
 }
 
-/** Keep-alive connections that post signed events, one at a time each. */
+const RECONNECT_MS = 20
+
+/**
+ * Keep-alive connections that post signed events, one at a time each. A connection that ends fails its request, which is
+ * not sent again, and is opened again.
+ */
 export class Senders {
   readonly #target: Target
   readonly #idle: Socket[] = []
   readonly #waiting: { number: number; onAnswer: (isAccepted: boolean) => void }[] = []
   readonly #underway = new Map<Socket, (isAccepted: boolean) => void>()
-  readonly #sockets: Socket[] = []
+  readonly #sockets = new Set<Socket>()
   readonly #filler: string
   readonly #mac: Mac
+  #isClosed = false
 
   constructor(target: Target) {
     this.#target = target
@@ -85,13 +93,7 @@ export class Senders {
   async open(connections: number): Promise<void> {
     const { url, ports = [Number(url.port)] } = this.#target
     for (let n = 0; n < connections; n++) {
-      const socket = connect(ports[n % ports.length] ?? 0, url.hostname)
-      await once(socket, 'connect')
-      socket.setNoDelay(true)
-      readMessages(socket, (_body, status) => this.#finish(socket, status === 200))
-      socket.on('error', () => this.#finish(socket, false))
-      this.#sockets.push(socket)
-      this.#idle.push(socket)
+      await once(this.#connect(ports[n % ports.length] ?? 0), 'connect')
     }
   }
 
@@ -103,7 +105,32 @@ export class Senders {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #connect(port: number): Socket {
+    const socket = connect(port, this.#target.url.hostname)
+    socket.setNoDelay(true)
+    this.#sockets.add(socket)
+    readMessages(socket, (_body, status) => this.#finish(socket, status === 200))
+    socket.on('connect', () => this.#sendNext(socket))
+    socket.on('error', () => {}) // Its end follows.
+    socket.on('close', () => this.#lose(socket, port))
+    return socket
+  }
+
+  #lose(socket: Socket, port: number): void {
+    this.#sockets.delete(socket)
+    const at = this.#idle.indexOf(socket)
+    if (at !== -1) this.#idle.splice(at, 1)
+    const onAnswer = this.#underway.get(socket)
+    this.#underway.delete(socket)
+    if (this.#isClosed) return
+    onAnswer?.(false)
+    setTimeout(() => {
+      if (!this.#isClosed) this.#connect(port)
+    }, RECONNECT_MS)
   }
 
   #write(socket: Socket, number: number, onAnswer: (isAccepted: boolean) => void): void {
@@ -125,6 +152,10 @@ export class Senders {
     const onAnswer = this.#underway.get(socket)
     this.#underway.delete(socket)
     onAnswer?.(isAccepted)
+    this.#sendNext(socket)
+  }
+
+  #sendNext(socket: Socket): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#idle.push(socket)
     else this.#write(socket, next.number, next.onAnswer)
