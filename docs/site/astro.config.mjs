@@ -3,7 +3,7 @@ import { defineConfig } from 'astro/config'
 import starlightLinksValidator from 'starlight-links-validator'
 import starlightOpenApi, { openAPISidebarGroups } from 'starlight-openapi'
 
-import { SECTIONS } from './pages.ts'
+import { SIDEBAR } from './pages.ts'
 
 export default defineConfig({
   base: '/docs',
@@ -25,9 +25,14 @@ export default defineConfig({
         starlightLinksValidator(),
       ],
       sidebar: [
-        ...SECTIONS.map(({ label, pages }) => ({ label, items: [...pages] })),
+        ...SIDEBAR.map(({ label, entries }) => ({ label, items: entries.map(itemOf) })),
         ...openAPISidebarGroups,
       ],
     }),
   ],
 })
+
+function itemOf(entry) {
+  if (typeof entry === 'string') return entry
+  return { label: entry.label, collapsed: true, items: [...entry.pages] }
+}

@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 import { openApiDocument } from '../../api/openapi/document.ts'
 import { ROUTES } from '../../api/routes.ts'
-import { pageOf, SECTIONS } from './pages.ts'
+import { pageOf, PAGES, pagesOf, SETTINGS, settingsPage, SIDEBAR } from './pages.ts'
 
 /**
  * `npm run build:docs`: makes docs/site/dist of docs/*.md and the OpenAPI document. Each page is there as Markdown too, and
@@ -19,20 +19,23 @@ const PUBLIC = join(HERE, 'public')
 
 rmSync(CONTENT, { recursive: true, force: true })
 rmSync(PUBLIC, { recursive: true, force: true })
-const paths = SECTIONS.flatMap(({ pages }) => pages)
-const index: string[] = []
-for (const path of paths) {
-  const text = readFileSync(join(DOCS, `${path}.md`), 'utf8')
-  const { title, body } = pageOf(text, { path, pages: new Set(paths) })
+const readme = readFileSync(join(DOCS, '../README.md'), 'utf8')
+const titles = new Map<string, string>()
+for (const path of PAGES) {
+  const text =
+    path === SETTINGS ? settingsPage(readme) : readFileSync(join(DOCS, `${path}.md`), 'utf8')
+  const { title, body } = pageOf(text, { path, pages: new Set(PAGES) })
   write(join(CONTENT, `${path}.md`), `---\ntitle: ${JSON.stringify(title)}\n---\n\n${body}`)
   write(join(PUBLIC, `${path}.md`), text)
-  index.push(`- [${title}](/docs/${path}.md)`)
+  titles.set(path, title)
 }
-const readme = readFileSync(join(DOCS, '../README.md'), 'utf8')
+const index = PAGES.map((path) => `- [${titles.get(path)}](/docs/${path}.md)`)
 const [, about = ''] = /^# Postern\n\n(.*?)\n\n/s.exec(readme) ?? []
 write(join(CONTENT, 'index.md'), `---\ntitle: Postern\n---\n\n${about}\n\n${contents()}`)
 write(join(PUBLIC, 'llms.txt'), `# Postern\n\n${about}\n\n${index.join('\n')}\n`)
-cpSync(join(DOCS, 'dashboard.png'), join(PUBLIC, 'dashboard.png'))
+for (const picture of ['dashboard.png', 'concepts.svg']) {
+  cpSync(join(DOCS, picture), join(PUBLIC, picture))
+}
 write(join(HERE, 'openapi.json'), JSON.stringify(openApiDocument(ROUTES)))
 
 const astro = join(HERE, 'node_modules/astro/bin/astro.mjs')
@@ -53,12 +56,10 @@ function write(file: string, text: string): void {
 }
 
 function contents(): string {
-  return SECTIONS.map(({ label, pages }) => {
-    const links = pages.map((page) => {
-      const [, title = page] =
-        /^# (.+)$/m.exec(readFileSync(join(DOCS, `${page}.md`), 'utf8')) ?? []
-      return `- [${title}](/docs/${page})`
-    })
+  return SIDEBAR.map(({ label, entries }) => {
+    const links = entries
+      .flatMap((entry) => pagesOf(entry))
+      .map((page) => `- [${titles.get(page)}](/docs/${page})`)
     return `## ${label}\n\n${links.join('\n')}`
   }).join('\n\n')
 }

@@ -1,29 +1,72 @@
-/** The pages of the site in the order of its sidebar: the files of docs/ without their ending. */
-export const SECTIONS: readonly { label: string; pages: readonly string[] }[] = [
-  { label: 'Begin', pages: ['start', 'glossary', 'architecture', 'migrating'] },
-  { label: 'Receive', pages: ['providers', 'filters', 'email', 'spool'] },
-  { label: 'Deliver', pages: ['receivers', 'connector', 'recover', 'event-stream'] },
+/** A page by its file in docs/ without the ending, or pages behind a heading that opens. */
+type Entry = string | { label: string; pages: readonly string[] }
+
+/** The page that the site has and docs/ has not: the settings, which stand in the README. */
+export const SETTINGS = 'settings'
+
+/** The sidebar: the pages of the site in their order. */
+export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = [
+  { label: 'Start', entries: ['start', 'concepts', 'glossary', 'migrating'] },
+  {
+    label: 'Sources',
+    entries: [
+      'providers',
+      {
+        label: 'Provider by provider',
+        pages: [
+          'providers/stripe',
+          'providers/github',
+          'providers/shopify',
+          'providers/slack',
+          'providers/twilio',
+          'providers/adyen',
+          'providers/aws-sns',
+          'providers/discord',
+          'providers/gitlab',
+          'providers/hubspot',
+          'providers/intercom',
+          'providers/linear',
+          'providers/mailgun',
+          'providers/meta',
+          'providers/paddle',
+          'providers/paypal',
+          'providers/sendgrid',
+          'providers/square',
+          'providers/standard-webhooks',
+          'providers/zendesk',
+        ],
+      },
+      'providers/own-scheme',
+      'email',
+    ],
+  },
+  {
+    label: 'Deliveries',
+    entries: ['receivers', 'filters', 'delivery', 'recover', 'connector', 'event-stream'],
+  },
   {
     label: 'People and programs',
-    pages: ['dashboard', 'accounts', 'agents', 'alerts', 'api', 'clients'],
+    entries: ['dashboard', 'accounts', 'agents', 'alerts', 'api', 'clients', 'errors'],
   },
   {
     label: 'Run it',
-    pages: [
-      'outages',
+    entries: [
+      'production',
+      SETTINGS,
       'security',
+      'outages',
+      'spool',
       'metrics',
-      'traces',
       'logs',
+      'traces',
       'performance',
       'query-plans',
       'limits',
-      'errors',
     ],
   },
   {
     label: 'Kubernetes',
-    pages: [
+    entries: [
       'kubernetes/install',
       'kubernetes/production',
       'kubernetes/runbook',
@@ -31,8 +74,14 @@ export const SECTIONS: readonly { label: string; pages: readonly string[] }[] = 
       'kubernetes/conditions',
     ],
   },
-  { label: 'Protocols', pages: ['tunnel', 'conformance'] },
+  { label: 'How it works', entries: ['architecture', 'tunnel', 'conformance'] },
 ]
+
+export const PAGES: readonly string[] = SIDEBAR.flatMap(({ entries }) => entries.flatMap(pagesOf))
+
+export function pagesOf(entry: Entry): readonly string[] {
+  return typeof entry === 'string' ? [entry] : entry.pages
+}
 
 export interface Page {
   title: string
@@ -60,9 +109,18 @@ function addressOf(
   if (/^[a-z]+:/.test(to)) return to
   if (to.startsWith('#')) return to
   const { pathname, hash } = new URL(to, `file:///docs/${path}`)
+  if (`${pathname}${hash}` === '/README.md#settings') return `/docs/${SETTINGS}`
   const page = pathname.replace(/^\/docs\//, '').replace(/\.md$/, '')
   if (pathname.startsWith('/docs/') && pathname.endsWith('.md') && pages.has(page)) {
     return `/docs/${page}${hash}`
   }
   return to.startsWith('/docs/') ? to : undefined
+}
+
+/** The page of the settings: their section of the README, whose links begin at the root. */
+export function settingsPage(readme: string): string {
+  const [, section] = /\n### Settings\n\n(.*?)(?=\n## )/s.exec(readme) ?? []
+  if (section === undefined) throw new Error('README.md has no section Settings')
+  const text = section.replaceAll('](docs/', '](').replaceAll('\n### ', '\n## ')
+  return `# Settings\n\n${text.trim()}\n`
 }

@@ -4,7 +4,7 @@ import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
-import { SECTIONS } from '../../docs/site/pages.ts'
+import { PAGES } from '../../docs/site/pages.ts'
 import { hasChromium, openBrowser, openVisit } from './browser.ts'
 
 const told = inject('dashboard')
@@ -20,7 +20,7 @@ afterAll(async () => await browser?.close())
 
 const ADDRESSES = [
   '',
-  ...SECTIONS.flatMap(({ pages }) => pages.map((page) => `/${page}`)),
+  ...PAGES.map((page) => `/${page}`),
   '/reference',
   '/reference/operations/listevents',
 ]

@@ -244,6 +244,24 @@ test.each([
   expect(one.filter((name) => two.has(name))).toEqual([])
 })
 
+test.each(['docs/start.md', 'docs/kubernetes/install.md'])(
+  'the Helm commands of %s have all the values that the chart needs',
+  async (page) => {
+    const text = readFileSync(page, 'utf8')
+    const [, values = ''] = /```yaml\n# values\.yaml\n(.*?)```/s.exec(text) ?? []
+    await writeFile(join(scratch, 'values.yaml'), values)
+    const commands = [...text.matchAll(/^helm install postern ((?:.*\\\n)*.*)$/gm)]
+    expect(commands.length).toBeGreaterThan(0)
+    for (const [, words = ''] of commands) {
+      const args = words
+        .replaceAll('\\\n', ' ')
+        .replaceAll(/--wait(?:-for-jobs)?/g, '')
+        .replace('values.yaml', join(scratch, 'values.yaml'))
+      expect(await helm('template', 'postern', ...args.trim().split(/ +/))).toContain('postern-api')
+    }
+  },
+)
+
 test('a release in two namespaces shares no object but the definitions', async () => {
   const values = { ...EVERYTHING, ...FOREIGN, operator: { enabled: true } }
   const one = (await render('postern', values, { namespace: 'a' })).map(identity)

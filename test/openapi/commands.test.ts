@@ -1,35 +1,144 @@
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 
-import { startRelay } from '../faults/relay.ts'
+import { waitFor } from '../../standalone/processes/os-process.ts'
+import { startRelay, type Relay } from '../faults/relay.ts'
+import { runAdmin } from '../kit/program.ts'
 import { IN_MEMORY, scratch } from '../kit/servers.ts'
+import { ROOT } from '../kit/source-files.ts'
+
+const Told = z.object({ apiUrl: z.url(), apiKey: z.string(), setupUrl: z.string() })
+const Events = z.object({
+  data: z.array(z.looseObject({ status: z.string(), verifiedWith: z.string().nullish() })),
+})
+const Connectors = z.object({ data: z.array(z.looseObject({ onlineReplicas: z.int() })) })
+const WITHIN_MS = 60_000
 
 /** The commands of a page that a reader pastes one after the other: its blocks marked `sh run`. */
 function commandsOf(page: string): string[] {
-  const text = readFileSync(`docs/${page}`, 'utf8')
+  const text = readFileSync(join(ROOT, page), 'utf8')
   return [...text.matchAll(/^( *)```sh run\n(.*?)^\1```/gms)].map(([, , code = '']) => code)
 }
 
-test('the commands of Start, Recover and Migrating do what the pages say, one after the other', async () => {
-  await using stack = new AsyncDisposableStack()
-  const { path } = stack.use(scratch(IN_MEMORY))
-  stack.use(await startRelay({ DATA_DIR: join(path, '.postern') }))
-  const start = commandsOf('start.md')
-  const recover = commandsOf('recover.md')
-  expect(start.length).toBe(5)
-  expect(recover.length).toBe(6)
-  const migrating = commandsOf('migrating.md')
-  expect(migrating.length).toBe(1)
-  const script = [...start, 'echo "== recover"', ...recover, ...migrating, ...migrating].join('\n')
-  const bash = ['-euo', 'pipefail', '-c', script]
-  const { stdout } = await promisify(execFile)('bash', bash, { cwd: path, timeout: 60_000 })
-  const [told = '', recovered = ''] = stdout.split('== recover')
-  expect(told).toContain('"verdict"')
-  expect(told).toContain('delivered')
-  expect(told).toContain('"mode":"private"')
-  expect(recovered.match(/"kind":"(?:retry|replay)"/g)?.length).toBe(5)
-})
+const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md') && !name.startsWith('site/'))
+  .map((name) => `docs/${name}`)
+/** In this order: a page may need what an earlier one has made. */
+const FIRST = ['README.md', 'docs/start.md', 'docs/delivery.md', 'docs/recover.md']
+const PAGES = [...FIRST, ...DOCS.filter((page) => !FIRST.includes(page)).toSorted()].filter(
+  (page) => commandsOf(page).length > 0,
+)
+
+/** Texts that the commands of a page print, among others. */
+const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
+  'docs/start.md': ['"verdict"', 'delivered', '"mode":"private"'],
+  'docs/delivery.md': ['"lastError":"connection_refused"', '"trigger":"manual"', '"matched":1'],
+  'docs/recover.md': [/(?:.*?"kind":"(?:retry|replay)"){5}/s],
+  'docs/filters.md': ['body.amount.$gte'],
+  'docs/event-stream.md': ['event: ready'],
+  'docs/agents.md': ['"fromSender"'],
+  'docs/providers/own-scheme.md': ['"ok":true', /^401$/m],
+  'docs/providers/meta.md': ['"ok":true', '1158201444'],
+  'docs/providers/adyen.md': ['[accepted]'],
+  'docs/providers/slack.md': [/^HTTP\/1\.1 200/m],
+  'docs/providers/twilio.md': [/^HTTP\/1\.1 200/m],
+}
+/** Only their providers can sign a request. */
+const UNSIGNED = new Set(['aws-sns', 'discord', 'paypal', 'sendgrid'])
+
+let stack: AsyncDisposableStack
+let cwd: string
+let relay: Relay
+let env: Record<string, string>
+
+beforeAll(async () => {
+  stack = new AsyncDisposableStack()
+  cwd = stack.use(scratch(IN_MEMORY)).path
+  relay = stack.use(await startRelay({ DATA_DIR: join(cwd, '.postern'), SMTP_PORT: '0' }))
+  const { apiUrl, apiKey, setupUrl } = Told.parse(
+    JSON.parse(readFileSync(join(cwd, '.postern/standalone.json'), 'utf8')),
+  )
+  env = { API: apiUrl, KEY: apiKey, POSTERN_TOKEN: await agentToken(apiUrl, setupUrl) }
+}, 120_000)
+afterAll(async () => await stack.disposeAsync())
+
+/** The token that the page about agents has its reader make. */
+async function agentToken(apiUrl: string, setupUrl: string): Promise<string> {
+  const email = 'ada@example.com'
+  const [, token] = setupUrl.split('#')
+  const account = { token, email, name: 'Ada', password: 'correct horse battery staple' }
+  const answer = await fetch(`${apiUrl}/auth/setup`, {
+    method: 'POST',
+    headers: { origin: new URL(apiUrl).origin, 'content-type': 'application/json' },
+    body: JSON.stringify(account),
+  })
+  expect(answer.status).toBe(201)
+  const words = ['agents', 'create', '--member', email, '--name', 'claude-code']
+  const { stdout } = await runAdmin(words, { DATA_DIR: join(cwd, '.postern') })
+  return z.object({ token: z.string() }).parse(JSON.parse(stdout)).token
+}
+
+async function run(page: string): Promise<string> {
+  const bash = ['-euo', 'pipefail', '-c', commandsOf(page).join('\n')]
+  // A stream goes on until its reader leaves.
+  const isStream = page === 'docs/event-stream.md'
+  const [command, args] = isStream ? ['timeout', ['3', 'bash', ...bash]] : ['bash', bash]
+  const options = { cwd, env: { ...process.env, ...env }, timeout: WITHIN_MS }
+  try {
+    return (await promisify(execFile)(String(command), [...args], options)).stdout
+  } catch (error) {
+    const left = z.object({ code: z.literal(124), stdout: z.string() }).safeParse(error)
+    if (isStream && left.success) return left.data.stdout
+    throw error
+  }
+}
+
+test.each(PAGES)(
+  'the commands of %s do what the page says',
+  { timeout: WITHIN_MS },
+  async (page) => {
+    const stdout = await run(page)
+    for (const printed of PRINTED[page] ?? []) {
+      if (typeof printed === 'string') expect(stdout).toContain(printed)
+      else expect(stdout).toMatch(printed)
+    }
+    const [, provider] = /^docs\/providers\/([\w-]+)\.md$/.exec(page) ?? []
+    if (provider === undefined || UNSIGNED.has(provider)) return
+    const newest = Events.parse(await relay.api('GET', '/events?limit=3&status=unmatched'))
+    const presets = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/<!-- facts (\w+)/g)]
+    const expected = presets.map(([, preset]) => preset)
+    expect(newest.data.map(({ verifiedWith }) => verifiedWith)).toContain(expected[0] ?? 'hmac')
+  },
+)
+
+test(
+  'the agent of Start connects with the key that the page has made',
+  async () => {
+    const text = readFileSync(join(ROOT, 'docs/start.md'), 'utf8')
+    const [, command = ''] = /```sh\n(npm run connector -- .*?)```/s.exec(text) ?? []
+    const script = command.replace(
+      'npm run connector --',
+      `exec ${process.execPath} ${ROOT}/connector-agent/main.ts`,
+    )
+    const agent = spawn('bash', ['-euc', script], {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: 'ignore',
+    })
+    try {
+      const isOnline = await waitFor(async () => {
+        const { data } = Connectors.parse(await relay.api('GET', '/connectors'))
+        return data.some(({ onlineReplicas }) => onlineReplicas > 0)
+      }, WITHIN_MS)
+      expect(isOnline).toBe(true)
+    } finally {
+      agent.kill()
+    }
+  },
+  WITHIN_MS,
+)

@@ -1,0 +1,161 @@
+import type { VerifierConfig } from '../../core/verify/config/verifier-config.ts'
+import { listPresets, VerifierInput, type PresetEntry } from '../../core/verify/presets/presets.ts'
+
+/**
+ * The parts of docs/providers/*.md that are made of the presets. `address` makes a source that waits for its secret,
+ * `secret` gives it the secret, `source` does both at once; `facts` says how the provider signs. The values of an
+ * example stand in the mark: `<!-- source github SECRET=it-is-a-secret -->`.
+ */
+const PART = /(<!-- (address|secret|source|facts) (\w+)(.*?) -->\n\n).*?(<!-- \/\2 -->)/gs
+
+type Kind = 'address' | 'secret' | 'source' | 'facts'
+
+/** The page with its parts made anew. Throws for a preset that there is not. */
+export function withParts(page: string): string {
+  return page.replaceAll(
+    PART,
+    (_, begin: string, kind: Kind, name: string, values: string, end: string) => {
+      const preset = listPresets().find((entry) => entry.preset === name)
+      if (preset === undefined) throw new Error(`There is no preset ${name}`)
+      return `${begin}${made(kind, preset, values.trim().split(' '))}\n\n${end}`
+    },
+  )
+}
+
+function made(kind: Kind, preset: PresetEntry, values: readonly string[]): string {
+  switch (kind) {
+    case 'address':
+      return script([PUT, addressed(preset, '{"isEnabled":false}'), SHOW])
+    case 'secret':
+      return script([...assigned(values), put(preset, bodyOf(preset, { isEnabled: true }))])
+    case 'source':
+      return script([PUT, ...assigned(values), addressed(preset, bodyOf(preset, {})), SHOW])
+    case 'facts':
+      return facts(preset)
+  }
+}
+
+const script = (lines: readonly string[]): string => ['```sh run', ...lines, '```'].join('\n')
+const PUT =
+  'put() { curl -fsS -X PUT -H "authorization: Bearer $KEY" -H \'content-type: application/json\' "$API/v1/$1" -d "$2"; }'
+const SHOW = 'echo "$INGEST"'
+
+const put = ({ preset }: PresetEntry, body: string): string =>
+  `put sources/by-name/${preset} '${body}'`
+
+const addressed = (preset: PresetEntry, body: string): string =>
+  `INGEST=$(${put(preset, body)} | sed 's/.*"ingestUrl":"\\([^"]*\\)".*/\\1/')`
+
+const assigned = (values: readonly string[]): string[] =>
+  values.map((value) => value.replace(/=(.*)/, "='$1'"))
+
+/** The whole source as JSON between single quotes, with variables of the shell for the values that only its owner knows. */
+function bodyOf(preset: PresetEntry, first: object): string {
+  const { needs, idempotencyKeys } = preset
+  const body = {
+    ...first,
+    verifier: shortForm(preset),
+    ...(needs.includes('handshake.verifyToken') && { handshake: { verifyToken: '$VERIFY_TOKEN' } }),
+    ...(idempotencyKeys.length > 0 && { idempotencyKeys }),
+  }
+  return JSON.stringify(body).replaceAll(VARIABLE, `'"$&"'`)
+}
+
+const shortForm = ({ preset, needs }: PresetEntry): object =>
+  Object.assign({ preset }, ...needs.map((need) => MEMBERS[need] ?? {}))
+
+/** With `arn:x` for every value of its owner: each schema takes it. */
+const fullForm = (preset: PresetEntry): VerifierConfig =>
+  VerifierInput.parse(JSON.parse(JSON.stringify(shortForm(preset)).replaceAll(VARIABLE, 'arn:x')))
+
+const VARIABLE = /\$[A-Z_]+/g
+
+const MEMBERS: Readonly<Record<string, object>> = {
+  secret: { secret: '$SECRET' },
+  publicKeys: { publicKeys: ['$PUBLIC_KEY'] },
+  'params.webhookId': { params: { webhookId: '$WEBHOOK_ID' } },
+  topicArns: { topicArns: ['$TOPIC_ARN'] },
+}
+
+const code = (text: string): string => `\`${text}\``
+const listed = (texts: readonly string[]): string => texts.map(code).join(', ')
+
+function facts(preset: PresetEntry): string {
+  const { eventTypeField, idempotencyKeys, handshake, ingestResponse } = preset
+  const config = fullForm(preset)
+  const rows = [
+    ['preset', code(preset.preset)],
+    ['needs', listed(preset.needs)],
+    ['signature', signatureOf(config)],
+    ['time', timeOf(config)],
+    ['event type', eventTypeField === null ? 'none' : code(eventTypeField)],
+    ['names an event', idempotencyKeys.length === 0 ? 'nothing' : listed(idempotencyKeys)],
+    ['first request', handshake === null ? 'none' : 'answered by the source, and not stored'],
+    ['answer', ANSWERS[ingestResponse.kind] ?? ''],
+    ['covers the body', preset.bodyAuthenticated ? 'yes' : 'no: it proves who sends, not what'],
+  ]
+  const head = [
+    ['property', 'value'],
+    ['---', '---'],
+  ]
+  return [...head, ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
+}
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  default: '200 with the id of the event',
+  empty: '200 without a body',
+  static: '200 with the text that the provider asks for',
+}
+
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  sha1: 'SHA-1',
+  sha256: 'SHA-256',
+  sha512: 'SHA-512',
+  ed25519: 'Ed25519',
+  ecdsa_p256_sha256: 'ECDSA P-256 with SHA-256',
+  rsa_sha256: 'RSA with SHA-256',
+}
+
+const WRITTEN: Readonly<Record<string, string>> = {
+  twilio:
+    'header `x-twilio-signature`: HMAC-SHA-1 in base64 over the address and the sorted fields of the form',
+  adyen:
+    '`additionalData.hmacSignature` of each item in the body: HMAC-SHA-256 in base64 over eight of its members',
+  aws_sns: '`Signature` in the body: RSA over its members, with a certificate of Amazon',
+}
+
+function signatureOf(config: VerifierConfig): string {
+  switch (config.type) {
+    case 'hmac': {
+      const { construction, algorithm } = config
+      const mac = construction === 'hash' ? '' : 'HMAC-'
+      return `${placeOf(config)}: ${mac}${ALGORITHMS[algorithm]} in ${config.signature.encoding} over ${contentOf(config.content)}`
+    }
+    case 'public_key':
+      return `${placeOf(config)}: ${ALGORITHMS[config.algorithm]} in ${config.signature.encoding} over ${contentOf(config.content)}`
+    case 'standard_webhooks': {
+      const [prefix = ''] = config.headerPrefixes
+      return `headers ${listed(['id', 'timestamp', 'signature'].map((name) => `${prefix}${name}`))}: HMAC-SHA-256 in base64 over \`{id}.{timestamp}.{body}\``
+    }
+    case 'shared_token':
+      return `${config.token.in} ${code(config.token.name)} is the secret itself`
+    default:
+      return WRITTEN[config.type] ?? config.type.replaceAll('_', ' ')
+  }
+}
+
+function placeOf({ signature }: Extract<VerifierConfig, { type: 'hmac' | 'public_key' }>): string {
+  const place = signature.in === 'json' ? 'body' : signature.in
+  return `${place} ${listed(signature.names)}`
+}
+
+const contentOf = (content: string | readonly string[]): string => code([content].flat()[0] ?? '')
+
+function timeOf(config: VerifierConfig): string {
+  if (config.type === 'standard_webhooks') return 'at most 300 s from the clock of ingest'
+  const seconds = 'timestamp' in config ? config.timestamp?.toleranceSeconds : undefined
+  if (seconds === undefined) return 'not signed'
+  return seconds === 0 ? 'signed, of any age' : `at most ${seconds} s from the clock of ingest`
+}
