@@ -30,6 +30,15 @@ test('every filter of the documentation has events that it is tried with', () =>
   expect(filters.filter((filter) => !tried.has(filter))).toEqual([])
 })
 
+test('every operator is in a filter that is tried', () => {
+  const page = readFileSync(new URL('filters.md', DOCS), 'utf8')
+  const [, table = ''] = /\n## Operators\n(.*?)\n\n[A-Z]/s.exec(page) ?? []
+  const operators = [...new Set(table.match(/\$\w+/g))]
+  expect(operators).toHaveLength(14)
+  const tried = EXAMPLES.map(({ filter }) => filter).join('\n')
+  expect(operators.filter((operator) => !tried.includes(`"${operator}"`))).toEqual([])
+})
+
 test.each(EXAMPLES)('$filter is documented right for $event', ({ filter, event, answer }) => {
   const { eventType = null, headers = {}, query = {}, body = null } = JSON.parse(event)
   const match = matchFilter(compileFilter(Filter.parse(JSON.parse(filter))), {

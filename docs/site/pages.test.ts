@@ -29,10 +29,10 @@ test('the page of the settings is that section of the README', () => {
 test('the title of a page leaves its text, and its links lead to the site', () => {
   const pages = new Set(['limits', 'kubernetes/install'])
   const text =
-    '# How it *is*\n\nSee [limits](../limits.md#ours), [code](../../core/a.ts), [web](https://x.test), [here](#a), [all](../../README.md#settings).\n'
+    '# How it *is*\n\nSee [limits](../limits.md#ours), [code](../../core/a.ts), [web](https://x.test), [here](#a), [all](../../README.md#settings). ![A drawing](drawing.svg)\n'
   expect(pageOf(text, { path: 'kubernetes/install', pages })).toEqual({
     title: 'How it *is*',
-    body: 'See [limits](/docs/limits#ours), code, [web](https://x.test), [here](#a), [all](/docs/settings).\n',
+    body: 'See [limits](/docs/limits#ours), code, [web](https://x.test), [here](#a), [all](/docs/settings). ![A drawing](/docs/drawing.svg)\n',
   })
 })
 
@@ -45,5 +45,15 @@ test.each(PAGES.filter((page) => page !== SETTINGS))(
     const links = [...text.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to)
     const ours = links.filter((to) => !/^[a-z]+:/.test(to) && !to.startsWith('/'))
     expect(ours.filter((to) => !existsSync(new URL(to, file)))).toEqual([])
+  },
+)
+
+test.each(['../README', ...PAGES.filter((page) => page !== SETTINGS)])(
+  'each curl command of docs/%s.md is run by test/openapi/commands.test.ts',
+  (page) => {
+    const text = readFileSync(new URL(`${page}.md`, DOCS), 'utf8')
+    const blocks = [...text.matchAll(/^ *```sh(| run)\n(.*?)^ *```/gms)]
+    const idle = blocks.filter(([, run, code = '']) => run === '' && /\bcurl\b/.test(code))
+    expect(idle.map(([block]) => block)).toEqual([])
   },
 )

@@ -92,13 +92,17 @@ export interface Page {
 /** A page as Markdown becomes a page of the site: its title leaves the text, its links lead to the site or the code. */
 export function pageOf(text: string, place: { path: string; pages: ReadonlySet<string> }): Page {
   const [, title = place.path] = /^# (.+)$/m.exec(text) ?? []
-  const body = text.replace(/^# .+\n+/m, '').replaceAll(LINK, (_, label: string, to: string) => {
-    const address = addressOf(to, place)
-    return address === undefined ? label : `[${label}](${address})`
-  })
+  const body = text
+    .replace(/^# .+\n+/m, '')
+    .replaceAll(PICTURE, '![$1](/docs/$2)')
+    .replaceAll(LINK, (_, label: string, to: string) => {
+      const address = addressOf(to, place)
+      return address === undefined ? label : `[${label}](${address})`
+    })
   return { title, body }
 }
 
+const PICTURE = /!\[([^\]]*)\]\(([\w.-]+)\)/g
 const LINK = /(?<!!)\[([^\]]+)\]\(([^)\s]+)\)/g
 
 /** Undefined for a file that the site does not have: the words of the link stay. */
