@@ -41,6 +41,7 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'docs/filters.md': ['body.amount.$gte'],
   'docs/event-stream.md': ['event: ready'],
   'docs/agents.md': ['"data":[', '"project":{'],
+  'docs/migrating.md': ['made billing-events -> ledger'],
   'docs/receivers.md': ['"whsec_'],
   'docs/providers/own-scheme.md': ['"ok":true', /^401$/m],
   'docs/providers/meta.md': ['"ok":true', '1158201444'],
