@@ -93,7 +93,7 @@ test('the verifiers that are written out could accept a request', () => {
   expect(WRITTEN_OUT.length).toBe(2)
   const faults = WRITTEN_OUT.map((text) => {
     const { config, secrets } = splitSecrets(VerifierInput.parse(JSON.parse(text)))
-    return faultsOf(config, secrets)
+    return faultsOf(config, { current: secrets.current, members: secrets.members })
   })
   expect(faults).toEqual([[], []])
 })

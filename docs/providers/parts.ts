@@ -6,23 +6,21 @@ import { listPresets, VerifierInput, type PresetEntry } from '../../core/verify/
  * `secret` gives it the secret, `source` does both at once; `facts` says how the provider signs. The values of an
  * example stand in the mark: `<!-- source github SECRET=it-is-a-secret -->`.
  */
-const PART = /(<!-- (address|secret|source|facts) (\w+)(.*?) -->\n\n).*?(<!-- \/\2 -->)/gs
-
-type Kind = 'address' | 'secret' | 'source' | 'facts'
+const PART =
+  /(?<begin><!-- (?<kind>address|secret|source|facts) (?<name>\w+)(?<values>.*?) -->\n\n).*?<!-- \/\k<kind> -->/gs
 
 /** The page with its parts made anew. Throws for a preset that there is not. */
 export function withParts(page: string): string {
-  return page.replaceAll(
-    PART,
-    (_, begin: string, kind: Kind, name: string, values: string, end: string) => {
-      const preset = listPresets().find((entry) => entry.preset === name)
-      if (preset === undefined) throw new Error(`There is no preset ${name}`)
-      return `${begin}${made(kind, preset, values.trim().split(' '))}\n\n${end}`
-    },
-  )
+  return [...page.matchAll(PART)].reduce((text, { 0: part, groups = {} }) => {
+    const { begin = '', kind = '', name = '', values = '' } = groups
+    const preset = listPresets().find((entry) => entry.preset === name)
+    if (preset === undefined) throw new Error(`There is no preset ${name}`)
+    const words = made(kind, preset, values.trim().split(' '))
+    return text.replace(part, () => `${begin}${words}\n\n<!-- /${kind} -->`)
+  }, page)
 }
 
-function made(kind: Kind, preset: PresetEntry, values: readonly string[]): string {
+function made(kind: string, preset: PresetEntry, values: readonly string[]): string {
   switch (kind) {
     case 'address':
       return script([PUT, addressed(preset, '{"isEnabled":false}'), SHOW])
@@ -30,7 +28,7 @@ function made(kind: Kind, preset: PresetEntry, values: readonly string[]): strin
       return script([...assigned(values), put(preset, bodyOf(preset, { isEnabled: true }))])
     case 'source':
       return script([PUT, ...assigned(values), addressed(preset, bodyOf(preset, {})), SHOW])
-    case 'facts':
+    default:
       return facts(preset)
   }
 }
@@ -127,31 +125,22 @@ const WRITTEN: Readonly<Record<string, string>> = {
 }
 
 function signatureOf(config: VerifierConfig): string {
-  switch (config.type) {
-    case 'hmac': {
-      const { construction, algorithm } = config
-      const mac = construction === 'hash' ? '' : 'HMAC-'
-      return `${placeOf(config)}: ${mac}${ALGORITHMS[algorithm]} in ${config.signature.encoding} over ${contentOf(config.content)}`
-    }
-    case 'public_key':
-      return `${placeOf(config)}: ${ALGORITHMS[config.algorithm]} in ${config.signature.encoding} over ${contentOf(config.content)}`
-    case 'standard_webhooks': {
-      const [prefix = ''] = config.headerPrefixes
-      return `headers ${listed(['id', 'timestamp', 'signature'].map((name) => `${prefix}${name}`))}: HMAC-SHA-256 in base64 over \`{id}.{timestamp}.{body}\``
-    }
-    case 'shared_token':
-      return `${config.token.in} ${code(config.token.name)} is the secret itself`
-    default:
-      return WRITTEN[config.type] ?? config.type.replaceAll('_', ' ')
+  if (config.type === 'hmac' || config.type === 'public_key') {
+    const mac = config.type === 'hmac' && config.construction === 'hmac' ? 'HMAC-' : ''
+    const place = config.signature.in === 'json' ? 'body' : config.signature.in
+    const how = `${mac}${ALGORITHMS[config.algorithm]} in ${config.signature.encoding}`
+    const [content = ''] = [config.content].flat()
+    return `${place} ${listed(config.signature.names)}: ${how} over ${code(content)}`
   }
+  if (config.type === 'standard_webhooks') {
+    const [prefix = ''] = config.headerPrefixes
+    return `headers ${listed(['id', 'timestamp', 'signature'].map((name) => `${prefix}${name}`))}: HMAC-SHA-256 in base64 over \`{id}.{timestamp}.{body}\``
+  }
+  if (config.type === 'shared_token') {
+    return `${config.token.in} ${code(config.token.name)} is the secret itself`
+  }
+  return WRITTEN[config.type] ?? config.type.replaceAll('_', ' ')
 }
-
-function placeOf({ signature }: Extract<VerifierConfig, { type: 'hmac' | 'public_key' }>): string {
-  const place = signature.in === 'json' ? 'body' : signature.in
-  return `${place} ${listed(signature.names)}`
-}
-
-const contentOf = (content: string | readonly string[]): string => code([content].flat()[0] ?? '')
 
 function timeOf(config: VerifierConfig): string {
   if (config.type === 'standard_webhooks') return 'at most 300 s from the clock of ingest'

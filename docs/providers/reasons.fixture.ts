@@ -39,7 +39,7 @@ function spoilt(request: SentRequest): SentRequest[] {
   ])
   const bodies = [`${request.body} `, '{}', ...membersSpoilt(request.body)]
   return [
-    ...headers.map((changed) => ({ ...request, headers: changed })),
+    ...headers.map((others) => ({ ...request, headers: others })),
     ...bodies.map((body) => ({ ...request, body })),
   ]
 }
