@@ -12,6 +12,7 @@ import { hostile } from './scenarios/hostile.ts'
 import { idle } from './scenarios/idle.ts'
 import { isolation } from './scenarios/isolation.ts'
 import { latency } from './scenarios/latency.ts'
+import { mails } from './scenarios/mails.ts'
 import { memory } from './scenarios/memory.ts'
 import { pacing } from './scenarios/pacing.ts'
 import { peersKilled } from './scenarios/peers-killed.ts'
@@ -54,6 +55,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   latency,
   drain,
   memory: () => memory(given),
+  mails: () => mails(given),
   pacing: () => pacing(given),
   isolation: () => isolation(given),
   private: () => privateDestinations(given),
