@@ -35,6 +35,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operator: ['core', 'clients'],
   'connector-agent': ['core', 'clients'],
   docs: ['core', 'api'],
+  release: ['core'],
   standalone: ALL,
   test: ALL,
   bench: ALL,

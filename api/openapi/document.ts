@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { readVersion } from '../../core/tracing/version.ts'
 import type { Permission } from '../auth/principal.ts'
 import { errorsOf, isPublic, route, type KeyedRoute, type Route } from '../http/route.ts'
 import { withCodeSamples } from './code/code-samples.ts'
@@ -27,7 +28,7 @@ export function openApiDocument(routes: readonly Route[]): Json {
     openapi: '3.1.0',
     info: {
       title: 'Postern management API',
-      version: '1',
+      version: readVersion(),
       description: DESCRIPTION,
       contact: { name: 'Postern' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -59,7 +60,7 @@ const OpenApi = z.record(z.string(), z.unknown()).meta({
   id: 'OpenApiDocument',
   description: 'An OpenAPI document.',
   examples: [
-    { openapi: '3.1.0', info: { title: 'Postern management API', version: '1' }, paths: {} },
+    { openapi: '3.1.0', info: { title: 'Postern management API', version: '0.1.0' }, paths: {} },
   ],
 })
 

@@ -74,7 +74,7 @@ export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = 
       'kubernetes/conditions',
     ],
   },
-  { label: 'How it works', entries: ['architecture', 'tunnel', 'conformance'] },
+  { label: 'How it works', entries: ['architecture', 'tunnel', 'conformance', 'release'] },
 ]
 
 export const PAGES: readonly string[] = SIDEBAR.flatMap(({ entries }) => entries.flatMap(pagesOf))
