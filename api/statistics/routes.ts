@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { COUNTED_MAX, readWaiting } from '../../core/db/deliveries/read/waiting-counts.ts'
+import { readBacklog } from '../../core/db/statistics/backlog.ts'
 import {
   readDeliveryCounts,
   readEventCounts,
@@ -27,7 +28,7 @@ import {
 } from '../../core/statistics/granularity.ts'
 import { IdInput, Moment } from '../http/fields.ts'
 import { route } from '../http/route.ts'
-import { Dashboard, groupsOf, viewDashboard } from './shape.ts'
+import { BacklogHistory, Dashboard, groupsOf, viewBacklog, viewDashboard } from './shape.ts'
 
 const tag = 'Deliveries'
 const read = { resource: 'deliveries', level: 'read' } as const
@@ -36,10 +37,13 @@ const DAY_MS = 86_400_000
 const GROUPS = ['source', 'destination', 'connection', 'rejectionReason'] as const
 const PREFIX = { source: 'src', destination: 'dst', connection: 'con' } as const
 
-const DashboardQuery = z.strictObject({
+const RangeQuery = z.strictObject({
   from: Moment.optional().describe('When the range begins; its bucket is included.'),
   to: Moment.optional().describe('When the range ends, not included; now by default.'),
   granularity: z.enum(GRANULARITIES).default('hour').describe('How long a bucket is.'),
+})
+
+const DashboardQuery = RangeQuery.extend({
   sourceId: IdInput('src').optional().describe('Counts of this source.'),
   destinationId: IdInput('dst').optional().describe('Counts of this destination.'),
   connectionId: IdInput('con').optional().describe('Counts of this connection.'),
@@ -107,6 +111,30 @@ export const STATISTICS_ROUTES = [
       const axes = { starts: startsOf(buckets), groups }
       const data = viewDashboard({ events, deliveries }, axes, nameOf(groupBy))
       return { status: 200, body: { data } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/stats/backlog',
+    operationId: 'getBacklog',
+    tag,
+    summary: 'Show how much waited over time',
+    description: `The same buckets as \`/v1/stats/dashboard\`. Each has the most deliveries that waited at once in it, pending and throttled, and the greatest age of the oldest pending one. Looked at every 10 s while something waits, so that what waits for a shorter time can be missed; first attempts count once they have waited for a second.`,
+    permission: read,
+    scope: 'project',
+    params: {},
+    query: RangeQuery,
+    body: null,
+    responses: { 200: BacklogHistory },
+    errors: [],
+    async handle({ deps, principal, project, query }) {
+      const buckets = bucketsFor(query, deps.clock.now())
+      const projectId = project()
+      const seen = await deps.reads.run(
+        principal.organisationId,
+        async (db) => await readBacklog(db, projectId, buckets),
+      )
+      return { status: 200, body: { data: viewBacklog(startsOf(buckets), seen) } }
     },
   }),
   route({

@@ -66,6 +66,20 @@ export const Dashboard = z
     description: 'Counts of events, deliveries and attempts, by buckets of time.',
   })
 
+const BacklogBucket = z
+  .object({
+    start: Timestamp.describe('When the bucket begins.'),
+    waiting: Count.describe('The most deliveries that waited at once.'),
+    oldestPendingAgeSeconds: Count.meta({
+      description: 'The greatest age of the oldest pending delivery; 0 when none was pending.',
+    }),
+  })
+  .meta({ id: 'BacklogBucket', description: 'How much waited in a span of time.' })
+
+export const BacklogHistory = z
+  .object({ data: z.array(BacklogBucket).describe('By time.') })
+  .meta({ id: 'BacklogHistory', description: 'How much waited over time.' })
+
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
@@ -136,6 +150,18 @@ function nothing(start: string, group: string | undefined): Shown {
     retried: 0,
     latencyMs: { p50: null, p95: null, p99: null },
   }
+}
+
+/** Every bucket: those without a row had nothing to wait for. */
+export function viewBacklog(
+  starts: readonly number[],
+  seen: ReadonlyMap<number, { waiting: number; oldestMs: number }>,
+): z.input<typeof BacklogBucket>[] {
+  return withTimestamps(starts).map(([ms, start]) => ({
+    start,
+    waiting: seen.get(ms)?.waiting ?? 0,
+    oldestPendingAgeSeconds: Math.floor((seen.get(ms)?.oldestMs ?? 0) / 1_000),
+  }))
 }
 
 function addUp(

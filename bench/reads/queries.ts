@@ -11,6 +11,7 @@ import {
   type EventFilter,
 } from '../../core/db/events/events.ts'
 import { searchEvents } from '../../core/db/events/search.ts'
+import { readBacklog } from '../../core/db/statistics/backlog.ts'
 import { readDeliveryCounts, readEventCounts } from '../../core/db/statistics/dashboard.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { LIST_LIMIT_DEFAULT, PAGE_READ_ROWS } from '../../core/limits.ts'
@@ -171,6 +172,7 @@ function statisticsQueries({ projectId }: Measured, nowMs: number): Query[] {
   } as const
   return [
     ['deliveries/stats', (db) => readWaiting(db, projectId)],
+    ['backlog', (db) => readBacklog(db, projectId, day.buckets)],
     ['dashboard, events', (db) => readEventCounts(db, day)],
     ['dashboard, deliveries', (db) => readDeliveryCounts(db, day)],
     ['dashboard of 30 days by destination', (db) => readDeliveryCounts(db, month)],

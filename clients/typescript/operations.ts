@@ -130,6 +130,8 @@ export const OPERATIONS = {
   revertScheduledChange: 'POST /billing/revert-scheduled-change',
   /** Count events and outcomes over time. (GET /v1/stats/dashboard) */
   getDashboard: 'GET /stats/dashboard',
+  /** Show how much waited over time. (GET /v1/stats/backlog) */
+  getBacklog: 'GET /stats/backlog',
   /** Count the deliveries that wait now. (GET /v1/deliveries/stats) */
   getWaitingDeliveries: 'GET /deliveries/stats',
   /** Retry, replay or cancel everything that a filter matches. (POST /v1/operations) */

@@ -801,6 +801,22 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/v1/stats/backlog': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get: operations['getBacklog']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/v1/deliveries/stats': {
     parameters: {
       query?: never
@@ -1660,6 +1676,14 @@ export interface components {
       p50: number | null
       p95: number | null
       p99: number | null
+    }
+    BacklogHistory: {
+      data: components['schemas']['BacklogBucket'][]
+    }
+    BacklogBucket: {
+      start: string
+      waiting: number
+      oldestPendingAgeSeconds: number
     }
     WaitingDeliveries: {
       pending: number
@@ -5108,6 +5132,42 @@ export interface operations {
         }
         content: {
           'application/json': components['schemas']['Dashboard']
+        }
+      }
+      400: components['responses']['BadRequest']
+      401: components['responses']['Unauthorized']
+      403: components['responses']['ForbiddenOrInsufficientApiKeyPermissions']
+      404: components['responses']['NotFound']
+      429: components['responses']['TooManyRequests']
+      500: components['responses']['Internal']
+      503: components['responses']['Unavailable']
+    }
+  }
+  getBacklog: {
+    parameters: {
+      query?: {
+        from?: string
+        to?: string
+        granularity?: 'minute' | 'hour' | 'day'
+      }
+      header?: {
+        'X-Project-Id'?: components['parameters']['ProjectId']
+      }
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit']
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining']
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': components['schemas']['BacklogHistory']
         }
       }
       400: components['responses']['BadRequest']

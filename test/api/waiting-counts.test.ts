@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { firstIdAt } from '../../core/ids.ts'
+import { noteBacklogs, readBacklog } from '../../core/db/statistics/backlog.ts'
+import { firstIdAt, newId } from '../../core/ids.ts'
+import { bucketsOver } from '../../core/statistics/granularity.ts'
 import { says } from '../kit/endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 import { seedRoute, seedDelivery, uuid, type SeededRoute } from '../kit/seed.ts'
@@ -74,6 +76,47 @@ test('a long backlog is counted by the housekeeper, whatever it had counted befo
       select from waiting_count where project_id = ${projectId}`.execute(relay.db)
     expect(rows).toHaveLength(0)
   })
+})
+
+test('a backlog is seen afterwards, by the minute, the hour and the day, in its project alone', async () => {
+  const tenant = await relay.createTenant()
+  const own = await seedRoute(relay, 'history', tenant.key)
+  const seed = { ...own, ...tenant, eventId: null, nextAt: new Date(relay.clock.now() + 3_600_000) }
+  await seedDelivery(relay, { ...seed, status: 'pending', atMs: relay.clock.now() - 3_600_000 })
+  await seedDelivery(relay, { ...seed, status: 'throttled' })
+  const history = async (granularity: string, key = tenant.key): Promise<Resource[]> =>
+    (await relay.get(`/v1/stats/backlog?granularity=${granularity}`, key)).data
+  const seen = async (granularity: string): Promise<Resource[]> =>
+    (await history(granularity)).filter(({ waiting: most }) => most > 0)
+  await eventually(async () => expect(await seen('minute')).toHaveLength(1), 30_000)
+  await sql`delete from delivery_waiting where project_id = ${uuid('prj', tenant.projectId)}`.execute(
+    relay.db,
+  )
+  expect(await waiting(tenant)).toEqual(NOTHING)
+  for (const granularity of ['minute', 'hour', 'day']) {
+    const [bucket] = await seen(granularity)
+    expect(bucket, granularity).toMatchObject({ waiting: 2 })
+    expect(bucket.oldestPendingAgeSeconds).toBeGreaterThanOrEqual(3_600)
+    expect(bucket.oldestPendingAgeSeconds).toBeLessThan(3_700)
+  }
+  const other = await relay.createTenant()
+  expect((await history('hour', other.key)).every(({ waiting: most }) => most === 0)).toBe(true)
+})
+
+test('a smaller backlog does not hide a larger one of the same minute', async () => {
+  const projectId = newId(relay.clock.now())
+  const nowMs = Date.parse('2026-11-01T10:30:15Z')
+  for (const [waits, oldestMs] of [
+    [7, 1_000],
+    [9, 500],
+    [3, 60_000],
+  ] as const) {
+    await noteBacklogs(relay.db, [{ projectId, waiting: waits, oldestMs }], nowMs)
+  }
+  const buckets = bucketsOver('minute', nowMs, nowMs + 1)
+  expect(await readBacklog(relay.db, projectId, buckets)).toEqual(
+    new Map([[buckets.fromMs, { waiting: 9, oldestMs: 60_000 }]]),
+  )
 })
 
 async function expectBacklog(tenant: Tenant): Promise<void> {

@@ -24,6 +24,7 @@ import { up as pendingCancellations } from './0021-pending-cancellations.ts'
 import { up as mail } from './0022-mail.ts'
 import { up as alerts } from './0023-alerts.ts'
 import { up as agents } from './0024-agents.ts'
+import { up as backlog } from './0025-backlog.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -51,4 +52,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0022-mail': { up: mail },
   '0023-alerts': { up: alerts },
   '0024-agents': { up: agents },
+  '0025-backlog': { up: backlog },
 }

@@ -139,7 +139,7 @@ export async function pruneRollups(
 ): Promise<boolean> {
   return await byIndexOnly(tx, async () => {
     let isMore = false
-    for (const table of ['event_rollup', 'delivery_rollup'] as const) {
+    for (const table of ['event_rollup', 'delivery_rollup', 'backlog_rollup'] as const) {
       for (const kept of [granularity, wholeOf(granularity)]) {
         const { numAffectedRows } = await sql`
           delete from ${sql.table(table)} where ctid = any(array(

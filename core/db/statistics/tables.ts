@@ -6,6 +6,7 @@ export interface StatisticsTables {
   delivery_delta: DeliveryDeltaTable
   event_rollup: EventRollupTable
   delivery_rollup: DeliveryRollupTable
+  backlog_rollup: BacklogRollupTable
   waiting_count: WaitingCountTable
 }
 
@@ -57,6 +58,15 @@ interface DeliveryRollupTable extends DeliveryCounts {
   /** The histogram: buckets in order, and how many attempts fell into each; the text of arrays, `{1,2}`. */
   latency_buckets: string | null
   latency_counts: string | null
+}
+
+/** The most that waited at once in a span of time. */
+interface BacklogRollupTable {
+  project_id: string
+  granularity: string
+  start: Time
+  waiting: number
+  oldest_ms: number
 }
 
 interface WaitingCountTable {

@@ -4,8 +4,10 @@ import {
   countWaiting,
   keepWaiting,
   type CountedWaiting,
+  type Undispatched,
 } from '../../../core/db/deliveries/read/waiting-counts.ts'
 import { readWatermark } from '../../../core/db/deliveries/upkeep/sweep.ts'
+import { noteBacklogs, type Backlog } from '../../../core/db/statistics/backlog.ts'
 import { firstIdAt, timeOfId } from '../../../core/ids.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../../core/limits.ts'
 import type { Rest } from '../../every.ts'
@@ -29,6 +31,9 @@ const IDLE_MS = 4_000
 
 /** Between two steps, however quick they are. */
 const STEPS_MS = 100
+
+/** Between two notes of what waits: a chart shows no span shorter than a minute. */
+const NOTES_MS = 10_000
 
 /** All that waits, as the last walk found it. */
 export interface WaitingTotals {
@@ -60,6 +65,7 @@ export class WaitingCounts {
   /** On the monotonic clock. */
   #dueAt = 0
   #lastMs = 0
+  #noteAt = 0
   /** Undefined before the first walk has ended. */
   totals: WaitingTotals | undefined
 
@@ -100,7 +106,10 @@ export class WaitingCounts {
     if (this.#fromId === undefined || watermark > this.#fromId) this.#fromId = watermark
     const untilId = firstIdAt(nowMs - MOMENT_MS)
     const range = { fromId: this.#fromId, untilId }
-    const { first, undispatched } = await keepWaiting(this.#db, counted, range)
+    const unbegun = await keepWaiting(this.#db, counted, range)
+    const undispatched = unbegun.reduce((total, one) => total + one.undispatched, 0)
+    const [first] = unbegun.map(({ oldest }) => oldest).toSorted()
+    await this.#note(counted, unbegun, nowMs)
     this.totals = {
       pending: undispatched + sum(counted, 'pending'),
       throttled: sum(counted, 'throttled'),
@@ -113,19 +122,58 @@ export class WaitingCounts {
     if (walkedTo > this.#fromId) this.#fromId = walkedTo
     return counted.length > 0 || first !== undefined
   }
+
+  /** For the chart of what waited: now and then, because every write would be a dead row. */
+  async #note(
+    counted: readonly CountedWaiting[],
+    unbegun: readonly Undispatched[],
+    nowMs: number,
+  ): Promise<void> {
+    const at = performance.now()
+    if (at < this.#noteAt || counted.length + unbegun.length === 0) return
+    this.#noteAt = at + NOTES_MS
+    await noteBacklogs(this.#db, backlogsOf(counted, unbegun, nowMs), nowMs)
+  }
+}
+
+function backlogsOf(
+  counted: readonly CountedWaiting[],
+  unbegun: readonly Undispatched[],
+  nowMs: number,
+): Backlog[] {
+  const waits = [
+    ...counted.map((one) => ({
+      projectId: one.projectId,
+      waiting: one.pending + one.throttled,
+      oldest: one.oldestPendingId,
+    })),
+    ...unbegun.map(({ projectId, undispatched: waiting, oldest }) => ({
+      projectId,
+      waiting,
+      oldest,
+    })),
+  ]
+  const ageOf = (id: string | null): number => (id === null ? 0 : Math.max(0, nowMs - timeOfId(id)))
+  return [...Map.groupBy(waits, ({ projectId }) => projectId)].map(([projectId, parts]) => ({
+    projectId,
+    waiting: parts.reduce((total, { waiting }) => total + waiting, 0),
+    oldestMs: Math.max(...parts.map(({ oldest }) => ageOf(oldest))),
+  }))
 }
 
 function addTo(
   sums: Map<string, CountedWaiting>,
-  { projectId, pending, throttled, due }: CountedWaiting,
+  { projectId, pending, throttled, due, oldestPendingId }: CountedWaiting,
 ): void {
   if (pending + throttled + due === 0) return
-  const former = sums.get(projectId) ?? { pending: 0, throttled: 0, due: 0 }
+  const former = sums.get(projectId) ?? { pending: 0, throttled: 0, due: 0, oldestPendingId: null }
   sums.set(projectId, {
     projectId,
     pending: former.pending + pending,
     throttled: former.throttled + throttled,
     due: former.due + due,
+    // A walk goes from the oldest on.
+    oldestPendingId: former.oldestPendingId ?? oldestPendingId,
   })
 }
 

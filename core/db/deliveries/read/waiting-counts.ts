@@ -22,6 +22,15 @@ export interface CountedWaiting {
   throttled: number
   /** Their time has come. */
   due: number
+  /** The delivery that has been pending the longest. */
+  oldestPendingId: string | null
+}
+
+/** The deliveries of a project that wait for their first attempt, which no worker has begun. */
+export interface Undispatched {
+  projectId: string
+  undispatched: number
+  oldest: string
 }
 
 /** Counts the next `limit` waiting rows behind an id. `lastId` is undefined when there are no more. */
@@ -34,6 +43,7 @@ export async function countWaiting(
     select project_id as "projectId", count(*) filter (where status = 'pending') as pending,
       count(*) filter (where status = 'throttled') as throttled,
       count(*) filter (where next_at <= ${new Date(nowMs)}) as due, count(*) as rows,
+      min(delivery_id::text collate "C") filter (where status = 'pending') as "oldestPendingId",
       max(delivery_id::text collate "C") as "lastId"
     from (
       select delivery_id, project_id, status, next_at from delivery_waiting
@@ -50,14 +60,14 @@ export async function countWaiting(
 
 /**
  * Keeps what was counted of all waiting rows, and counts what has none: deliveries with ids in the range that wait for
- * their first attempt; below the range there are none. Returns the id of the first of them, and how many there are.
+ * their first attempt; below the range there are none. Returns those, by project.
  */
 export async function keepWaiting(
   db: Db,
   counted: readonly CountedWaiting[],
   range: { fromId: string; untilId: string },
-): Promise<{ first: string | undefined; undispatched: number }> {
-  const { rows } = await sql<{ first: string | null; undispatched: number }>`
+): Promise<Undispatched[]> {
+  const { rows } = await sql<Undispatched>`
     with waiting as (
       select * from unnest(${counted.map((row) => row.projectId)}::uuid[],
         ${counted.map((row) => row.pending)}::bigint[], ${counted.map((row) => row.throttled)}::bigint[])
@@ -83,9 +93,8 @@ export async function keepWaiting(
       where (c.pending, c.throttled, c.undispatched, c.oldest_undispatched_id) is distinct from
         (excluded.pending, excluded.throttled, excluded.undispatched, excluded.oldest_undispatched_id)
     )
-    select min(oldest) as first, coalesce(sum(undispatched), 0)::int8 as undispatched
-    from undispatched`.execute(db)
-  return { first: rows[0]?.first ?? undefined, undispatched: rows[0]?.undispatched ?? 0 }
+    select project_id as "projectId", undispatched, oldest from undispatched`.execute(db)
+  return rows
 }
 
 /**
