@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { ACCOUNT_ROUTES } from '../../api/accounts/account-routes.ts'
 import type { Role } from '../../core/accounts/role.ts'
 import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
 import { runAdmin } from '../kit/program.ts'
@@ -30,6 +31,9 @@ async function openTeam(plan: 'hobby' | 'launch' | 'scale' | 'enterprise' = 'ent
     await browser.visit('POST', `${at}/invitations`, { email, role })
   return { tenant, at, join, invite }
 }
+
+const below = (organisation: string, path: string) =>
+  path === '' ? organisation : `${organisation}/${path}`
 
 const accept = async (
   url: string,
@@ -185,6 +189,68 @@ test('a role decides who invites, changes and removes whom', async () => {
   expect(await remove(member, member)).toBe(204)
 })
 
+test('owners and admins rename their organisation, members do not, and the audit has both names', async () => {
+  const { at: path, tenant, join } = await openTeam()
+  const [owner, admin, member] = await Promise.all(ROLES.map(join))
+  if (owner === undefined || admin === undefined || member === undefined) throw new Error('Nobody')
+  const rename = async ({ browser }: typeof owner, name: unknown) =>
+    await browser.visit('PATCH', path, { name })
+  expect((await rename(member, 'Mine')).body).toMatchObject({ code: 'FORBIDDEN', status: 403 })
+  for (const name of ['', ' blanks ', 'x'.repeat(256), 7, undefined]) {
+    expect((await rename(admin, name)).body).toMatchObject({
+      code: 'BAD_REQUEST',
+      data: { fields: [{ path: 'body.name' }] },
+    })
+  }
+  const renamed = await rename(admin, 'Shoes Ltd')
+  const shown = { id: tenant.organisationId, name: 'Shoes Ltd', role: 'admin' }
+  expect(renamed).toMatchObject({ status: 200, body: shown })
+  const { organisations } = (await member.browser.visit('GET', '/auth/session')).body
+  expect(organisations).toEqual([{ ...shown, role: 'member' }])
+  expect((await rename(owner, 'Shoes Ltd')).status).toBe(200)
+  const { data } = (await owner.browser.visit('GET', `${path}/audit`)).body
+  const entries = data.filter(({ action }: { action: string }) => action === 'organisation.update')
+  expect(entries).toMatchObject([
+    {
+      subjectId: tenant.organisationId,
+      actor: `user:${admin.id}`,
+      changes: { name: 'Shoes Ltd', before: expect.any(String) },
+    },
+  ])
+})
+
+test('a person changes their own name, and others of the organisation see it', async () => {
+  const { at: path, join } = await openTeam()
+  const [owner, member] = [await join('owner'), await join('member')]
+  const answer = await member.browser.visit('PATCH', '/auth/session', { name: 'Ada L.' })
+  expect(answer).toMatchObject({ status: 200, body: { user: { id: member.id, name: 'Ada L.' } } })
+  const { data } = (await owner.browser.visit('GET', `${path}/members`)).body
+  expect(data).toContainEqual(expect.objectContaining({ id: member.id, name: 'Ada L.' }))
+  expect((await member.browser.visit('PATCH', '/auth/session', { name: '' })).body).toMatchObject({
+    data: { fields: [{ path: 'body.name' }] },
+  })
+  const stranger = openBrowser(world.apiUrl)
+  expect((await stranger.visit('PATCH', '/auth/session', { name: 'Eve' })).status).toBe(401)
+})
+
+test('the list of members says when each was last seen', async () => {
+  const { at: path, join } = await openTeam()
+  const [owner, member] = [await join('owner'), await join('member')]
+  const seen = async () => {
+    const { data } = (await owner.browser.visit('GET', `${path}/members`)).body
+    return data.find(({ id }: { id: string }) => id === member.id).lastSeenAt
+  }
+  world.clock.advance(DAY_MS)
+  const fromMs = world.clock.now()
+  await member.browser.visit('GET', '/auth/session')
+  const toMs = world.clock.now()
+  world.clock.advance(60_000)
+  const lastMs = Date.parse(await seen())
+  expect([fromMs <= lastMs, lastMs <= toMs]).toEqual([true, true])
+  await member.browser.visit('POST', '/auth/sign-out')
+  expect(await seen()).toBeNull()
+})
+
 test('two owners who leave at once leave one behind', async () => {
   const { at, join } = await openTeam()
   const owners = [await join('owner'), await join('owner')]
@@ -204,6 +270,7 @@ test('people who are no members find nothing of an organisation', async () => {
   const key = (
     await other.browser.visit('POST', `${theirs.at}/keys`, { name: 'k', permissions: null })
   ).body
+  const agent = (await other.browser.visit('POST', `${theirs.at}/agents`, { name: 'a' })).body
   const paths: [string, string, unknown?][] = [
     ['GET', 'members'],
     ['PATCH', `members/${other.id}`, { role: 'member' }],
@@ -218,9 +285,19 @@ test('people who are no members find nothing of an organisation', async () => {
     ['POST', 'checkout', { plan: 'scale' }],
     ['GET', 'audit'],
     ['GET', 'projects'],
+    ['PATCH', '', { name: 'Taken over' }],
+    ['GET', 'agents'],
+    ['POST', 'agents', { name: 'a' }],
+    ['DELETE', `agents/${agent.id}`],
   ]
+  const asked = paths.map(([method, path]) => `${method} ${path.replace(/\/\w+$/, '/:id')}`)
+  const routes = ACCOUNT_ROUTES.filter(({ params }) => 'org' in params).map(
+    ({ method, path }) =>
+      `${method} ${path.replace(/^\/organisations\/:org\/?/, '').replace(/:\w+$/, ':id')}`,
+  )
+  expect(asked.toSorted()).toEqual(routes.toSorted())
   for (const [method, path, body] of paths) {
-    const foreign = await owner.browser.visit(method, `${theirs.at}/${path}`, body)
+    const foreign = await owner.browser.visit(method, below(theirs.at, path), body)
     expect(foreign.body, path).toEqual({
       code: 'NOT_FOUND',
       status: 404,
@@ -228,7 +305,7 @@ test('people who are no members find nothing of an organisation', async () => {
     })
     if (!/_/.test(path)) continue
     // Nor by way of one's own organisation.
-    const through = await owner.browser.visit(method, `${mine.at}/${path}`, body)
+    const through = await owner.browser.visit(method, below(mine.at, path), body)
     expect(through.body, path).toMatchObject({ code: 'NOT_FOUND', status: 404 })
   }
   const { body } = await other.browser.visit('GET', `${theirs.at}/keys`)

@@ -2,10 +2,15 @@ import { z } from 'zod'
 
 import { isAtLeast } from '../../../core/accounts/role.ts'
 import { timestamp } from '../../../core/clock.ts'
-import { listMembers, type Member } from '../../../core/db/accounts/memberships.ts'
+import {
+  listMembers,
+  type ListedMember,
+  type Member,
+} from '../../../core/db/accounts/memberships.ts'
 import { listInvitations } from '../../../core/db/configuration/invitations.ts'
 import { refuse } from '../../../core/errors.ts'
 import { encodeId } from '../../../core/ids.ts'
+import { moment } from '../../http/fields.ts'
 import { accountRoute } from '../account-route.ts'
 import { linkUrl } from '../people/links.ts'
 import { viewInvitation } from './invitation-shape.ts'
@@ -26,7 +31,7 @@ export const MEMBER_ROUTES = [
     body: null,
     async handle({ deps, organisationId }) {
       const members = await listMembers(deps.db, organisationId)
-      return { status: 200, body: { data: members.map(viewMember) } }
+      return { status: 200, body: { data: members.map(viewListed) } }
     },
   }),
   accountRoute({
@@ -98,6 +103,10 @@ export const MEMBER_ROUTES = [
     },
   }),
 ]
+
+function viewListed(member: ListedMember): Record<string, unknown> {
+  return { ...viewMember(member), lastSeenAt: moment(member.lastSeenAt) }
+}
 
 function viewMember({ personId, email, name, role, createdAt }: Member): Record<string, unknown> {
   const id = encodeId('usr', personId)

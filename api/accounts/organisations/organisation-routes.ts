@@ -9,14 +9,26 @@ import { encodeId } from '../../../core/ids.ts'
 import { PLAN_NAMES } from '../../../core/plans/plans.ts'
 import { changeBilling } from '../../billing/change.ts'
 import { readCursor, writeCursor } from '../../http/cursor.ts'
-import { Cursor, Limit } from '../../http/fields.ts'
+import { Cursor, Limit, Name } from '../../http/fields.ts'
 import { accountRoute } from '../account-route.ts'
 import { viewAudit } from './audit-shape.ts'
+import { renameOrganisation } from './organisations.ts'
 
 const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as const
 
 /** An organisation as its members see it. */
 export const ORGANISATION_ROUTES = [
+  accountRoute({
+    ...inOrganisation,
+    method: 'PATCH',
+    path: '/organisations/:org',
+    who: 'admin',
+    body: z.strictObject({ name: Name }),
+    async handle({ deps, actor, organisationId, role, body: { name } }) {
+      await renameOrganisation({ ...deps, actor }, organisationId, name)
+      return { status: 200, body: { id: encodeId('org', organisationId), name, role } }
+    },
+  }),
   accountRoute({
     ...inOrganisation,
     method: 'GET',

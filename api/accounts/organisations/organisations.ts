@@ -12,6 +12,7 @@ import {
   findOrganisation,
   insertOrganisation,
   lockOrganisation,
+  setOrganisationName,
   type Organisation,
 } from '../../../core/db/configuration/organisations.ts'
 import { findProject, insertProject } from '../../../core/db/configuration/projects.ts'
@@ -97,6 +98,23 @@ export async function addOrganisation(
     now.getTime(),
   )
   return { organisation, defaultProjectId: project.id }
+}
+
+/** Two organisations may have the same name: ids tell them apart. */
+export async function renameOrganisation(
+  { db, clock, actor }: Tenancy,
+  id: string,
+  name: string,
+): Promise<void> {
+  const now = clock.now()
+  await db.transaction().execute(async (tx) => {
+    const { name: before } = (await lockOrganisation(tx, id)) ?? refuseMissing('org', id)
+    if (before === name) return
+    await setOrganisationName(tx, id, { name, updatedAt: new Date(now) })
+    const subject = { subjectKind: 'organisation', subjectId: id, changes: { name, before } }
+    const action = 'organisation.update'
+    await writeAudit(tx, { organisationId: id, projectId: null, actor, action, ...subject }, now)
+  })
 }
 
 /** Events that are stored from now on are kept as the new plan says; a subscription goes on with it. */

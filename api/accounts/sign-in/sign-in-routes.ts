@@ -1,8 +1,9 @@
 import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
-import { setPassword } from '../../../core/db/accounts/people.ts'
+import { setPassword, setPersonName } from '../../../core/db/accounts/people.ts'
 import { deleteSessions, noteAuthenticated } from '../../../core/db/accounts/sessions.ts'
+import { Name } from '../../http/fields.ts'
 import { isOverTls, noCookie } from '../../sessions/cookie.ts'
 import { beginSession, endSession } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
@@ -57,6 +58,17 @@ export const SIGN_IN_ROUTES = [
       status: 200,
       body: await viewSession(deps.db, session),
     }),
+  }),
+  accountRoute({
+    ...nothing,
+    method: 'PATCH',
+    path: '/session',
+    who: 'session',
+    body: z.strictObject({ name: Name }),
+    async handle({ deps, session, body: { name } }) {
+      await setPersonName(deps.db, session.personId, name, new Date(deps.clock.now()))
+      return { status: 200, body: await viewSession(deps.db, { ...session, name }) }
+    },
   }),
   accountRoute({
     ...nothing,

@@ -1,3 +1,6 @@
+import { sql } from 'kysely'
+
+import { SESSION_DAYS } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 
 /** An organisation as one of its members sees it. */
@@ -14,6 +17,11 @@ export interface Member {
   name: string
   role: string
   createdAt: Date
+}
+
+/** The same in a list, with the time of the last request of a session that has not ended. */
+export interface ListedMember extends Member {
+  lastSeenAt: Date | null
 }
 
 export async function insertMembership(
@@ -43,8 +51,9 @@ export async function listMemberships(db: Db, personId: string): Promise<Members
 }
 
 /** The members of an organisation in the order in which they joined. */
-export async function listMembers(db: Db, organisationId: string): Promise<Member[]> {
+export async function listMembers(db: Db, organisationId: string): Promise<ListedMember[]> {
   return await members(db, organisationId)
+    .select(lastSeenAt.as('lastSeenAt'))
     .orderBy('membership.created_at')
     .orderBy('person.id')
     .execute()
@@ -120,6 +129,11 @@ export async function hasOwner(db: Db): Promise<boolean> {
     .executeTakeFirst()
   return row !== undefined
 }
+
+/** Each request puts the end of its session off to that long after itself. */
+const lastSeenAt = sql<Date | null>`(
+  select max(session.expires_at) - ${SESSION_DAYS} * interval '1 day' from session
+  where session.person_id = person.id)`
 
 function members(db: Db, organisationId: string) {
   return db

@@ -44,6 +44,10 @@ export async function findPersonByEmail(db: Db, email: string): Promise<Person |
   return row && toPerson(row)
 }
 
+export async function setPersonName(db: Db, id: string, name: string, now: Date): Promise<void> {
+  await db.updateTable('person').set({ name, updated_at: now }).where('id', '=', id).execute()
+}
+
 /** Null: the person signs in through the identity provider alone. */
 export async function setPassword(
   db: Db,

@@ -55,6 +55,18 @@ export async function insertOrganisation(db: Db, organisation: Organisation): Pr
     .execute()
 }
 
+export async function setOrganisationName(
+  db: Db,
+  id: string,
+  { name, updatedAt }: { name: string; updatedAt: Date },
+): Promise<void> {
+  await db
+    .updateTable('organisation')
+    .set({ name, updated_at: updatedAt })
+    .where('id', '=', id)
+    .execute()
+}
+
 export async function setPlan(
   db: Db,
   id: string,
