@@ -52,6 +52,7 @@ export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = 
     label: 'Run it',
     entries: [
       'production',
+      'compose',
       SETTINGS,
       'security',
       'outages',
