@@ -43,14 +43,14 @@ const SETTLE_MS = 15_000
 export type Sink = Awaited<ReturnType<typeof openTrafficSink>>
 
 /** `count` addresses, told apart by their ports, whose arrivals all listeners hear. */
-export async function openTrafficSink(count = 1) {
+export async function openTrafficSink(count = 1, answerAfterMs = 0) {
   await using stack = new AsyncDisposableStack()
   const listeners = new Set<(number: number) => void>()
   const hear = (number: number): void => {
     for (const listener of listeners) listener(number)
   }
   const urls: string[] = []
-  for (let n = 0; n < count; n++) urls.push(stack.use(await openSink(hear)).url)
+  for (let n = 0; n < count; n++) urls.push(stack.use(await openSink(hear, answerAfterMs)).url)
   const owned = stack.move()
   return { urls, listeners, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

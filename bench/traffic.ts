@@ -40,8 +40,10 @@ export class Journal {
   duplicates = 0
 }
 
-/** A destination that answers 200 at once and notes each arrival. */
-export async function openSink(onArrival: (number: number) => void) {
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+/** A destination that notes each arrival and answers 200, at once unless it is told to take its time. */
+export async function openSink(onArrival: (number: number) => void, answerAfterMs = 0) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -49,7 +51,8 @@ export async function openSink(onArrival: (number: number) => void) {
     socket.on('error', () => socket.destroy())
     socket.on('close', () => sockets.delete(socket))
     readMessages(socket, (body) => {
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+      if (answerAfterMs === 0) socket.write(OK)
+      else setTimeout(() => socket.write(OK), answerAfterMs)
       onArrival(numberIn(body))
     })
   })

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { lastLines, withLog } from '../../standalone/processes/log-file.ts'
 import { waitFor } from '../../standalone/processes/os-process.ts'
@@ -9,7 +10,7 @@ import { waitFor } from '../../standalone/processes/os-process.ts'
 /** A process of a peer. */
 export interface Child extends AsyncDisposable {
   pid(): number
-  /** As kill -9 does. Resolves once it runs again. */
+  /** As kill -9 does. Resolves once it has been started again. */
   kill(): Promise<void>
 }
 
@@ -26,19 +27,39 @@ export interface ChildOptions {
 
 const READY_MS = 30_000
 const STOP_MS = 5_000
+const AGAIN_MS = 1_000
+const BACK_MS = 60_000
 const LINES_SHOWN = 15
 
+/** A child that ends, killed or by itself, is started again a second later, as a supervisor does. */
 export async function startChild(options: ChildOptions): Promise<Child> {
+  const state = { isOver: false }
   let child = await launch(options)
+  const keep = async (): Promise<void> => {
+    while (!state.isOver) {
+      await ended(child)
+      await sleep(AGAIN_MS)
+      if (!state.isOver) child = await launch(options).catch(() => child)
+    }
+  }
+  const keeping = keep()
   return {
     pid: () => child.pid ?? 0,
     async kill() {
-      await end(child, 'SIGKILL')
-      child = await launch(options)
+      const killed = child
+      killed.kill('SIGKILL')
+      if (!(await waitFor(() => child !== killed, BACK_MS))) {
+        throw new Error(`${options.name} does not come back`)
+      }
     },
     async [Symbol.asyncDispose]() {
+      state.isOver = true
       const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
-      await end(child, 'SIGTERM')
+      child.kill('SIGTERM')
+      await keeping
+      // It may have been started a moment before.
+      child.kill('SIGTERM')
+      await ended(child)
       clearTimeout(late)
     },
   }
@@ -54,19 +75,20 @@ async function launch({ name, file, args, env, directory, port }: ChildOptions) 
   )
   await once(child, 'spawn')
   const isReady = async (): Promise<boolean> =>
-    child.exitCode !== null || port === undefined || (await listens(port))
-  if (!(await waitFor(isReady, READY_MS)) || child.exitCode !== null) {
+    hasEnded(child) || port === undefined || (await listens(port))
+  if (!(await waitFor(isReady, READY_MS)) || hasEnded(child)) {
     child.kill('SIGKILL')
     throw new Error(`${name} does not start:\n${lastLines(log, LINES_SHOWN)}`)
   }
   return child
 }
 
-async function end(child: ChildProcess, name: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill(name)
-  await exited
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (!hasEnded(child)) await once(child, 'exit')
 }
 
 async function listens(port: number): Promise<boolean> {

@@ -22,9 +22,10 @@ const KILL_EVERY_MS = 5_000
 /** Longer than BullMQ's locks (30 s, looked at every 30 s) and Postern's leases (15 s) last. */
 const KILLED_SETTLE_MS = 90_000
 
-export async function openTrial(peer: Peer): Promise<Trial> {
+/** The destination answers at once unless it is told to take its time. */
+export async function openTrial(peer: Peer, answerAfterMs = 0): Promise<Trial> {
   await using stack = new AsyncDisposableStack()
-  const sink = stack.use(await openTrafficSink())
+  const sink = stack.use(await openTrafficSink(1, answerAfterMs))
   const relay = stack.use(await peer.start(sink.urls[0] ?? ''))
   // Numbers start again with each run, and an earlier run's would be duplicates.
   let runs = 0

@@ -6,6 +6,9 @@ import { peerRow, versionRows } from '../peers/rows.ts'
 import { openTrial } from '../peers/trial.ts'
 import type { Row } from '../table.ts'
 
+/** 64 requests of half a second are 128/s, and 200/s come in: webhooks wait in each relay when it is killed. */
+const ANSWER_AFTER_MS = 500
+
 /** Postern and each peer that is installed, killed under load: its own processes, then its stores. */
 export async function peersKilled({ only = '' }: { only?: string }): Promise<Row[]> {
   const { here, missing } = choosePeers(only)
@@ -18,7 +21,7 @@ export async function peersKilled({ only = '' }: { only?: string }): Promise<Row
 async function killRows(peer: Peer): Promise<Row[]> {
   const rows: Row[] = []
   for (const what of ['processes', 'stores'] as const) {
-    await using trial = await openTrial(peer)
+    await using trial = await openTrial(peer, ANSWER_AFTER_MS)
     const run = await trial.runKilled(what)
     if (run === undefined) continue
     rows.push(peerRow(peer, `its ${what} killed twice in 20 s at 200/s`, killText(run)))

@@ -61,6 +61,7 @@ export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = 
       'logs',
       'traces',
       'performance',
+      'benchmark',
       'query-plans',
       'limits',
     ],
