@@ -55,6 +55,7 @@ export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = 
       'compose',
       SETTINGS,
       'security',
+      'backup',
       'outages',
       'spool',
       'metrics',
