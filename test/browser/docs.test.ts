@@ -23,6 +23,8 @@ const ADDRESSES = [
   ...PAGES.map((page) => `/${page}`),
   '/reference',
   '/reference/operations/listevents',
+  '/reference/operations/createsource',
+  '/reference/operations/revokereplica',
 ]
 const RULES = "['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa']"
 const RUN = `axe.run(document, { runOnly: ${RULES} }).then(({ violations }) =>
