@@ -6,7 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 
-import { PosternError } from './api/client.ts'
+import { PosternError } from './api/reach.ts'
 import * as searches from './routes/searches.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
 import { Frame } from './shell/frame.tsx'
@@ -276,6 +276,11 @@ const ORGANISATION = [
     ...inOrganisation,
     path: '/audit',
     component: lazyRouteComponent(() => import('./pages/audit/audit.tsx'), 'Audit'),
+  }),
+  createRoute({
+    ...inOrganisation,
+    path: '/settings',
+    component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'Settings'),
   }),
 ] as const
 

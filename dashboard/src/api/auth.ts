@@ -1,4 +1,4 @@
-import { PosternError, reach } from './client.ts'
+import { PosternError, reach } from './reach.ts'
 
 export type Role = 'owner' | 'admin' | 'member'
 
@@ -22,6 +22,8 @@ export interface Member {
   name: string
   role: Role
   createdAt: string
+  /** Null unless the person is signed in. */
+  lastSeenAt: string | null
 }
 
 export interface Invitation {
@@ -65,6 +67,7 @@ export interface AuditEntry {
   actor: string
   actorName: string | null
   action: string
+  projectId: string | null
   subjectKind: string
   subjectId: string
   changes: unknown

@@ -1,13 +1,13 @@
 import {
   all,
   openPostern,
-  PosternError,
   type Postern,
   type StreamMessage,
 } from '../../../clients/typescript/index.ts'
 import type { components } from '../../../clients/typescript/schema.d.ts'
+import { reach } from './reach.ts'
 
-export { all, PosternError, type StreamMessage }
+export { all, type StreamMessage }
 
 export type Schemas = components['schemas']
 export type Api = Postern
@@ -28,12 +28,5 @@ export function openApi(projectId: string): Api {
           ...(init.method !== 'GET' && { 'content-type': 'application/json' }),
         },
       }),
-  })
-}
-
-/** Throws a `PosternError` with the status 0 when there is no answer. */
-export async function reach(url: string, init: RequestInit): Promise<Response> {
-  return await fetch(url, init).catch((): never => {
-    throw new PosternError(0, { message: 'The server cannot be reached.' })
   })
 }

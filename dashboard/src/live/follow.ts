@@ -1,4 +1,5 @@
-import { PosternError, type StreamMessage } from '../api/client.ts'
+import type { StreamMessage } from '../api/client.ts'
+import { PosternError } from '../api/reach.ts'
 
 const AGAIN_MS = 3000
 

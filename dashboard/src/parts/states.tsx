@@ -1,18 +1,22 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useState, type ReactNode } from 'react'
 
-import { PosternError } from '../api/client.ts'
+import { PosternError } from '../api/reach.ts'
 import { CopyButton } from './words/copy.tsx'
+import { PageTitle } from './words/page-title.tsx'
 
 /** The states that every page has, in one place: waiting, refused, missing, failed, there. */
 export function Loaded<T>({
   query,
   children,
   noun = 'This',
+  missing,
 }: {
   query: UseQueryResult<T>
   children: (data: T) => ReactNode
   noun?: string
+  /** Stands where it was not found, with more to say. */
+  missing?: ReactNode
 }) {
   if (query.data !== undefined) {
     return (
@@ -22,6 +26,7 @@ export function Loaded<T>({
       </>
     )
   }
+  if (query.isError && isMissing(query.error)) return <Missing noun={noun}>{missing}</Missing>
   if (query.isError)
     return <Failed error={query.error} noun={noun} again={() => void query.refetch()} />
   return <Skeleton />
@@ -41,8 +46,10 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   )
 }
 
+const isMissing = (error: Error): boolean => error instanceof PosternError && error.status === 404
+
 export function Failed({ error, noun, again }: { error: Error; noun: string; again: () => void }) {
-  if (error instanceof PosternError && error.status === 404) return <Missing noun={noun} />
+  if (isMissing(error)) return <Missing noun={noun} />
   if (error instanceof PosternError && error.status === 403)
     return <Forbidden message={error.message} />
   return (
@@ -76,13 +83,14 @@ function RequestId({ error }: { error: Error }) {
 }
 
 /** The same for what never was and for what belongs to others. */
-export function Missing({ noun }: { noun: string }) {
+export function Missing({ noun, children }: { noun: string; children?: ReactNode }) {
   return (
     <div className="state">
-      <h1>{noun} was not found</h1>
+      <PageTitle>{noun} was not found</PageTitle>
       <p className="muted">
         It is not in this project, or it was deleted or is past its retention.
       </p>
+      {children}
     </div>
   )
 }
@@ -90,7 +98,7 @@ export function Missing({ noun }: { noun: string }) {
 function Forbidden({ message }: { message: string }) {
   return (
     <div className="state">
-      <h1>You may not see this</h1>
+      <PageTitle>You may not see this</PageTitle>
       <p>{message}</p>
       <p className="muted">Ask an owner of the organisation.</p>
     </div>

@@ -1,19 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
-import { callAuth } from '../api/auth.ts'
 import { Icon } from '../parts/icon.tsx'
 import { showHelp } from './hotkeys.tsx'
-import { forgetProject, useSession } from './session.ts'
-import { setTheme, themeNow, type Theme } from './theme.ts'
+import { signOut, useSession } from './session.ts'
+import { setTheme, themeNow, THEMES } from './theme.ts'
 
 import './account-menu.css'
-
-const THEMES = [
-  ['system', 'As the system'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
-] as const satisfies readonly (readonly [Theme, string])[]
 
 /** A disclosure rather than a menu, so that Tab goes through it as through the rest of the page. */
 export function AccountMenu() {
@@ -27,6 +20,8 @@ export function AccountMenu() {
     <details
       ref={details}
       className="menu"
+      // The palette chooses a theme as well.
+      onToggle={() => setShown(themeNow())}
       onKeyDown={(event) => event.key === 'Escape' && close()}
       onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && close()}
     >
@@ -68,10 +63,4 @@ export function AccountMenu() {
       </div>
     </details>
   )
-}
-
-async function signOut(): Promise<void> {
-  await callAuth('POST', '/sign-out')
-  forgetProject()
-  location.assign('/sign-in')
 }

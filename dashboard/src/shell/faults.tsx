@@ -1,11 +1,12 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router'
 
-import { PosternError } from '../api/client.ts'
+import { PosternError } from '../api/reach.ts'
+import { PageTitle } from '../parts/words/page-title.tsx'
 
 export function NotFoundPage() {
   return (
     <main className="alone">
-      <h1>There is no such page</h1>
+      <PageTitle>There is no such page</PageTitle>
       <p>The address may be mistyped, or the page has another name.</p>
       <Link to="/" className="button">
         Go to the overview
@@ -20,7 +21,7 @@ export function PageFault({ error }: ErrorComponentProps) {
   if (error instanceof PosternError && error.status === 401) return null
   return (
     <main className="alone">
-      <h1>This page failed</h1>
+      <PageTitle>This page failed</PageTitle>
       <p role="alert">{error instanceof Error ? error.message : String(error)}</p>
       <button type="button" className="button" onClick={() => location.reload()}>
         Load it again

@@ -7,6 +7,8 @@ import { areKeysOn, switchKeys } from './keys.ts'
 const KEYS = [
   ['Ctrl K', 'Find a page, or open an id'],
   ['/', 'Search this list'],
+  ['f', 'Go to the filters of this list'],
+  ['.', 'Go to the actions of this page'],
   ['j, k', 'Next and previous row'],
   ['Enter', 'Open the row'],
   ['o', 'Open the row in a new tab'],
@@ -23,6 +25,7 @@ const KEYS = [
   ['g c', 'Connections'],
   ['g n', 'Connectors'],
   ['g p', 'Operations'],
+  ['g a', 'Alerts'],
   ['Esc', 'Close, or back'],
   ['?', 'This list'],
 ] as const

@@ -40,12 +40,14 @@ export function Hotkeys({ current }: { current: Current | undefined }) {
   }
   useKeys({
     '?': () => setOpen('help'),
+    f: () => focusFirst('main [role="search"] select'),
+    '.': () => focusFirst('main > header .buttons :is(a, button)'),
     ...Object.fromEntries(Object.entries(PLACES).map(([key, to]) => [`g ${key}`, go(to)])),
   })
   const close = () => setOpen(null)
   return (
     <Suspense>
-      {open === 'palette' && <Palette current={current} onClose={close} />}
+      {open === 'palette' && current !== undefined && <Palette current={current} onClose={close} />}
       {open === 'help' && <Help onClose={close} />}
     </Suspense>
   )
@@ -60,4 +62,10 @@ const PLACES = {
   c: '/p/$projectId/connections',
   n: '/p/$projectId/connectors',
   p: '/p/$projectId/operations',
+  a: '/p/$projectId/alerts',
 } as const
+
+function focusFirst(selector: string): void {
+  const found = document.querySelector(selector)
+  if (found instanceof HTMLElement) found.focus()
+}

@@ -2,12 +2,19 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { Dialog } from '../parts/dialog.tsx'
+import { useNames } from '../parts/names/names.ts'
 import type { Current } from './current.ts'
+import { showHelp } from './hotkeys.tsx'
+import { ProjectScope } from './project.tsx'
+import { signOut } from './session.ts'
+import { setTheme, THEMES } from './theme.ts'
 
 import './palette.css'
 
 interface Entry {
   name: string
+  /** Where two may have the same name. */
+  key?: string
   go: () => unknown
 }
 
@@ -33,17 +40,23 @@ const ORGANISATION = [
   ['Agents', '/org/$organisationId/agents'],
   ['Plan and usage', '/org/$organisationId/plan'],
   ['Audit', '/org/$organisationId/audit'],
+  ['Settings of the organisation', '/org/$organisationId/settings'],
 ] as const
+
+/** More matches than these would be a list to read, not a choice. */
+const SHOWN_MAX = 30
 
 const ID = /^(evt|dlv|src|dst|con|cnr|opr|prj)_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
-export function Palette({
-  current,
-  onClose,
-}: {
-  current: Current | undefined
-  onClose: () => void
-}) {
+export function Palette({ current, onClose }: { current: Current; onClose: () => void }) {
+  return (
+    <ProjectScope project={current.project} organisation={current.organisation}>
+      <Choice current={current} onClose={onClose} />
+    </ProjectScope>
+  )
+}
+
+function Choice({ current, onClose }: { current: Current; onClose: () => void }) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const entries = useEntries(current, text.trim())
@@ -67,7 +80,7 @@ export function Palette({
     <Dialog title="Go to" onClose={onClose}>
       <input
         aria-label="Page or id"
-        placeholder="events, keys, evt_…"
+        placeholder="events, a name, evt_…"
         role="combobox"
         aria-expanded="true"
         aria-controls="palette"
@@ -82,7 +95,7 @@ export function Palette({
       <ul id="palette" className="palette" role="listbox" aria-label="Places">
         {entries.map((entry, index) => (
           <li
-            key={entry.name}
+            key={entry.key ?? entry.name}
             id={`palette-${index}`}
             role="option"
             aria-selected={index === chosen}
@@ -97,13 +110,13 @@ export function Palette({
   )
 }
 
-function useEntries(current: Current | undefined, text: string): Entry[] {
+function useEntries(current: Current, text: string): Entry[] {
   const navigate = useNavigate()
-  if (current === undefined) return []
+  const { sources, destinations, connections } = useNames()
   const projectId = current.project.id
   const organisationId = current.organisation.id
   const kind = ID.exec(text)?.[1]
-  if (kind !== undefined) return [{ name: `Open ${text}`, go: () => openId(kind) }]
+  if (kind !== undefined) return [{ name: `Open ${text}`, go: () => openId(kind, text) }]
   const matches = (name: string) => name.toLowerCase().includes(text.toLowerCase())
   return [
     ...PAGES.map(([name, to]) => ({ name, go: () => navigate({ to, params: { projectId } }) })),
@@ -112,48 +125,70 @@ function useEntries(current: Current | undefined, text: string): Entry[] {
       go: () => navigate({ to, params: { organisationId } }),
     })),
     { name: 'Your account', go: () => navigate({ to: '/me' }) },
+    { name: 'Keyboard', go: showHelp },
+    ...THEMES.map(([theme, name]) => ({ name: `Theme: ${name}`, go: () => setTheme(theme) })),
+    { name: 'Sign out', go: signOut },
     ...current.all
       .filter(({ project }) => project.id !== projectId)
       .map(({ project }) => ({
         name: `Project ${project.name}`,
+        key: project.id,
         go: () => navigate({ to: '/p/$projectId', params: { projectId: project.id } }),
       })),
-  ].filter(({ name }) => matches(name))
+    // Only once something is typed: a project may have hundreds.
+    ...(text === ''
+      ? []
+      : [
+          ...named('Source', 'src', sources),
+          ...named('Destination', 'dst', destinations),
+          ...named('Connection', 'con', connections),
+        ]),
+  ]
+    .filter(({ name }) => matches(name))
+    .slice(0, SHOWN_MAX)
 
-  function openId(of: string): unknown {
+  function named(word: string, of: string, resources: readonly { id: string; name: string }[]) {
+    return resources.map(({ id, name }) => ({
+      name: `${word} ${name}`,
+      key: id,
+      go: () => openId(of, id),
+    }))
+  }
+
+  function openId(of: string, id: string): unknown {
     const params = { projectId }
     switch (of) {
       case 'evt':
-        return navigate({ to: '/e/$eventId', params: { eventId: text } })
+        return navigate({ to: '/e/$eventId', params: { eventId: id } })
       case 'dlv':
-        return navigate({ to: '/d/$deliveryId', params: { deliveryId: text } })
+        return navigate({ to: '/d/$deliveryId', params: { deliveryId: id } })
       case 'src':
         return navigate({
           to: '/p/$projectId/sources/$sourceId',
-          params: { ...params, sourceId: text },
+          params: { ...params, sourceId: id },
         })
       case 'dst':
         return navigate({
           to: '/p/$projectId/destinations/$destinationId',
-          params: { ...params, destinationId: text },
+          params: { ...params, destinationId: id },
         })
       case 'con':
         return navigate({
           to: '/p/$projectId/connections/$connectionId',
-          params: { ...params, connectionId: text },
+          params: { ...params, connectionId: id },
         })
       case 'cnr':
         return navigate({
           to: '/p/$projectId/connectors/$connectorId',
-          params: { ...params, connectorId: text },
+          params: { ...params, connectorId: id },
         })
       case 'opr':
         return navigate({
           to: '/p/$projectId/operations/$operationId',
-          params: { ...params, operationId: text },
+          params: { ...params, operationId: id },
         })
       default:
-        return navigate({ to: '/p/$projectId', params: { projectId: text } })
+        return navigate({ to: '/p/$projectId', params: { projectId: id } })
     }
   }
 }

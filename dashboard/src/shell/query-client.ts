@@ -1,6 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 
-import { PosternError } from '../api/client.ts'
+import { PosternError } from '../api/reach.ts'
 import { forgetProject } from './session.ts'
 
 const RETRIES = 2

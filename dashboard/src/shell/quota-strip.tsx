@@ -1,17 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
-
 import { whole } from '../parts/words/numbers.ts'
 import { Time } from '../parts/words/time.tsx'
-import { useProject } from './project.tsx'
+import { useUsage } from './usage.ts'
 
 /** Stands on every page of a project while the quota is used up. */
 export function QuotaStrip() {
-  const { api, projectId } = useProject()
-  const { data } = useQuery({
-    queryKey: [projectId, 'usage'],
-    queryFn: () => api.getUsage(),
-    refetchInterval: 60_000,
-  })
+  const { data } = useUsage()
   if (data === undefined || data.limit === null || data.deliveries < data.limit) return null
   return (
     <p className="notice busy" role="status">

@@ -1,4 +1,5 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 
 import type { Current } from './current.ts'
 
@@ -21,11 +22,20 @@ const ORGANISATION = [
   ['/org/$organisationId/agents', 'Agents'],
   ['/org/$organisationId/plan', 'Plan'],
   ['/org/$organisationId/audit', 'Audit'],
+  ['/org/$organisationId/settings', 'Settings'],
 ] as const
 
 export function Rail({ current }: { current: Current | undefined }) {
+  const nav = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  // On a narrow screen it is a strip that scrolls.
+  useEffect(() => {
+    const active = nav.current?.querySelector('[aria-current="page"]')
+    if (nav.current === null || !(active instanceof HTMLElement)) return
+    nav.current.scrollLeft = active.offsetLeft - (nav.current.clientWidth - active.clientWidth) / 2
+  }, [pathname, current])
   return (
-    <nav className="rail" aria-label="Pages">
+    <nav ref={nav} className="rail" aria-label="Pages">
       {current !== undefined && (
         <>
           {PROJECT.map(([to, name]) => (

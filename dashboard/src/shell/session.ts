@@ -1,4 +1,5 @@
 import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 
 import { callAuth, type Organisation, type Session } from '../api/auth.ts'
 
@@ -38,19 +39,27 @@ export const lastProject = (): string | null => localStorage.getItem(LAST)
 export const keepProject = (projectId: string): void => localStorage.setItem(LAST, projectId)
 export const forgetProject = (): void => localStorage.removeItem(LAST)
 
+/** Ends this session, or all of this person. */
+export async function signOut({ everywhere = false } = {}): Promise<void> {
+  await callAuth('POST', '/sign-out', { everywhere })
+  forgetProject()
+  location.assign('/sign-in')
+}
+
 /** Every project that this person reaches, with its organisation. */
 export function useReach(): { organisation: Organisation; project: Project }[] | undefined {
   const { organisations } = useSession()
-  return useQuery({
+  const { data } = useQuery({
     queryKey: ['reach', ...organisations.map(({ id }) => id)],
-    queryFn: async ({ client }) => {
-      const lists = await Promise.all(
-        organisations.map(async (organisation) => {
-          const projects = await client.fetchQuery(projectsQuery(organisation.id))
-          return projects.map((project) => ({ organisation, project }))
-        }),
-      )
-      return lists.flat()
-    },
-  }).data
+    queryFn: ({ client }) =>
+      Promise.all(organisations.map(({ id }) => client.fetchQuery(projectsQuery(id)))),
+  })
+  return useMemo(
+    () =>
+      data &&
+      organisations.flatMap((organisation, index) =>
+        (data[index] ?? []).map((project) => ({ organisation, project })),
+      ),
+    [data, organisations],
+  )
 }

@@ -2,6 +2,12 @@ const KEY = 'postern.theme'
 
 export type Theme = 'system' | 'light' | 'dark'
 
+export const THEMES = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const satisfies readonly (readonly [Theme, string])[]
+
 export function themeNow(): Theme {
   const kept = localStorage.getItem(KEY)
   return kept === 'light' || kept === 'dark' ? kept : 'system'

@@ -1,11 +1,14 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { callAuth } from '../../api/auth.ts'
+import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { toast } from '../../parts/toast.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useOptions } from '../../shell/options.ts'
-import { useSession } from '../../shell/session.ts'
+import { signOut, useSession } from '../../shell/session.ts'
 
 export function Me() {
   const { user, organisations } = useSession()
@@ -13,7 +16,7 @@ export function Me() {
   return (
     <>
       <header>
-        <h1>Your account</h1>
+        <PageTitle>Your account</PageTitle>
       </header>
       <dl className="facts">
         <dt>Name</dt>
@@ -24,8 +27,64 @@ export function Me() {
           <Organisation key={id} name={name} role={role} />
         ))}
       </dl>
+      <Name key={user.name} name={user.name} />
       {options?.hasPasswords !== false && <Password />}
+      <Sessions />
     </>
+  )
+}
+
+function Name({ name: former }: { name: string }) {
+  const client = useQueryClient()
+  const [name, setName] = useState(former)
+  const action = useAction(
+    () => callAuth('PATCH', '/session', { name }),
+    () => {
+      toast('Saved')
+      void client.invalidateQueries({ queryKey: ['session'] })
+    },
+  )
+  return (
+    <section className="section">
+      <h2>Change the name</h2>
+      <Form action={action} submit="Save the name">
+        <TextField
+          label="Name"
+          hint="Others of your organisations see it."
+          autoComplete="name"
+          required
+          value={name}
+          onChange={setName}
+          fault={action.fault('name')}
+        />
+      </Form>
+    </section>
+  )
+}
+
+function Sessions() {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <section className="section">
+      <h2>Sessions</h2>
+      <p>A browser that was lost, or that others use, is signed out with all the others.</p>
+      <div className="buttons">
+        <button type="button" className="button danger" onClick={() => setOpen(true)}>
+          Sign out everywhere…
+        </button>
+      </div>
+      {isOpen && (
+        <Confirm
+          title="Sign out everywhere?"
+          action="Sign out everywhere"
+          isDanger
+          onClose={() => setOpen(false)}
+          run={() => signOut({ everywhere: true })}
+        >
+          <p>All your sessions end at once, this one too. Keys and agents go on.</p>
+        </Confirm>
+      )}
+    </section>
   )
 }
 

@@ -1,4 +1,5 @@
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { AlertTable } from './alert-table.tsx'
 import { AlertTarget } from './alert-target.tsx'
 import { MailChoice } from './mail-choice.tsx'
@@ -11,7 +12,7 @@ export function Alerts() {
   return (
     <>
       <header>
-        <h1>Alerts</h1>
+        <PageTitle>Alerts</PageTitle>
       </header>
       <Loaded query={open} noun="The list">
         {({ data }) =>

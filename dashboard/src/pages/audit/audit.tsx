@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { callAuth, type AuditEntry } from '../../api/auth.ts'
 import { More } from '../../parts/lists/more.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useOrganisationPath } from '../members/queries.ts'
 
@@ -27,7 +28,7 @@ export function Audit() {
   return (
     <>
       <header>
-        <h1>Audit</h1>
+        <PageTitle>Audit</PageTitle>
       </header>
       <Loaded query={audit} noun="The audit">
         {({ pages }) => {

@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { PlaceTabs } from '../../parts/place-tabs.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { ConnectionSettings } from './connection-settings.tsx'
@@ -66,7 +67,7 @@ function Header({ connection }: { connection: Schemas['Connection'] }) {
     <>
       <header>
         <div>
-          <h1>{connection.name}</h1>
+          <PageTitle>{connection.name}</PageTitle>
           <p className="tags muted">
             <StatusMark status={isEnabled ? 'enabled' : 'disabled'} />
             <span>

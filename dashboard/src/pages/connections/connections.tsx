@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
+import { LastDay, useLastDay } from '../../parts/charts/last-day.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
 
@@ -11,6 +13,7 @@ import { useProject } from '../../shell/project.tsx'
 export function Connections() {
   const { api, projectId } = useProject()
   const { nameOf } = useNames()
+  const lastDay = useLastDay('connection')
   const connections = useQuery({
     queryKey: [projectId, 'connections'],
     queryFn: () => api.listConnections({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
@@ -24,7 +27,7 @@ export function Connections() {
   return (
     <>
       <header>
-        <h1>Connections</h1>
+        <PageTitle>Connections</PageTitle>
         <div className="buttons">{create}</div>
       </header>
       <Loaded query={connections} noun="The list">
@@ -44,6 +47,7 @@ export function Connections() {
                   <tr>
                     <th>Connection</th>
                     <th>Status</th>
+                    <th>Last 24 hours</th>
                     <th>Way</th>
                     <th>Filter</th>
                   </tr>
@@ -61,6 +65,9 @@ export function Connections() {
                       </td>
                       <td data-label="Status">
                         <StatusMark status={isEnabled ? 'enabled' : 'disabled'} />
+                      </td>
+                      <td data-label="Last 24 hours">
+                        <LastDay buckets={lastDay.get(id)} />
                       </td>
                       <td data-label="Way">
                         <span>

@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Empty } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useProject } from '../../shell/project.tsx'
 
 export function NewConnection() {
@@ -47,7 +48,7 @@ export function NewConnection() {
   return (
     <>
       <header>
-        <h1>New connection</h1>
+        <PageTitle>New connection</PageTitle>
       </header>
       <Form
         action={action}

@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { formKey } from '../../parts/forms/form-key.ts'
 import { Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { AllowedHosts } from './allowed-hosts.tsx'
@@ -43,7 +44,7 @@ function Header({ connector }: { connector: Schemas['Connector'] }) {
     <>
       <header>
         <div>
-          <h1>{connector.name}</h1>
+          <PageTitle>{connector.name}</PageTitle>
           <p className="tags muted">
             <StatusMark status={statusOf(connector)} />
             <code>{id}</code>

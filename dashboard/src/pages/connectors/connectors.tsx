@@ -8,6 +8,7 @@ import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { counted } from '../../parts/words/numbers.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
@@ -32,7 +33,7 @@ export function Connectors() {
   return (
     <>
       <header>
-        <h1>Connectors</h1>
+        <PageTitle>Connectors</PageTitle>
         <div className="buttons">{create}</div>
       </header>
       {isOpen && <NewConnector onClose={() => setOpen(false)} />}

@@ -5,10 +5,12 @@ import { BulkButton } from '../../parts/bulk/bulk-button.tsx'
 import { SelectionBar } from '../../parts/bulk/selection-bar.tsx'
 import { useSelection } from '../../parts/bulk/use-selection.ts'
 import { More } from '../../parts/lists/more.tsx'
+import { NoMatches } from '../../parts/lists/no-matches.tsx'
 import { Rows } from '../../parts/lists/rows.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
-import type { DeliverySearch } from '../../routes/searches.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
+import { deliverySearch, type DeliverySearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
 import { DeliveryFilters } from './delivery-filters.tsx'
 import { DeliveryRow } from './delivery-row.tsx'
@@ -22,7 +24,7 @@ export function Deliveries() {
   return (
     <>
       <header>
-        <h1>Deliveries</h1>
+        <PageTitle>Deliveries</PageTitle>
         <div className="buttons">
           <BulkButton kind="retry" filter={filter} />
           <BulkButton kind="cancel" filter={filter} />
@@ -60,7 +62,7 @@ function DeliveryList({
   if (rows.length === 0) return <NoDeliveries search={search} />
   return (
     <>
-      <SelectionBar selection={selection} kind="retry" />
+      <SelectionBar selection={selection} kinds={['retry', 'cancel']} />
       <Rows
         className="deliveries"
         label="Deliveries"
@@ -91,8 +93,8 @@ function DeliveryList({
 
 function NoDeliveries({ search }: { search: DeliverySearch }) {
   const { projectId } = useProject()
-  const filters = Object.keys(search)
-  if (filters.length === 0) {
+  const navigate = useNavigate()
+  if (Object.keys(search).length === 0) {
     return (
       <Empty title="Nothing was delivered yet">
         <p>A connection sends the events of a source to a destination.</p>
@@ -103,11 +105,21 @@ function NoDeliveries({ search }: { search: DeliverySearch }) {
     )
   }
   return (
-    <Empty title="No deliveries match">
-      <p>The filters are: {filters.join(', ')}.</p>
-      <Link to="/p/$projectId/deliveries" params={{ projectId }} className="button">
-        Show all deliveries
-      </Link>
-    </Empty>
+    <NoMatches
+      title="No deliveries match"
+      filters={search}
+      change={(filters) =>
+        void navigate({
+          to: '/p/$projectId/deliveries',
+          params: { projectId },
+          search: deliverySearch(filters),
+        })
+      }
+      all={
+        <Link to="/p/$projectId/deliveries" params={{ projectId }} className="button">
+          Show all deliveries
+        </Link>
+      }
+    />
   )
 }

@@ -5,9 +5,11 @@ import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { useNames } from '../../parts/names/names.ts'
+import { Purged } from '../../parts/retention/purged.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
 import { span } from '../../parts/words/numbers.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time, useNow } from '../../parts/words/time.tsx'
 import { useKeys } from '../../shell/keys.ts'
@@ -29,7 +31,7 @@ export function DeliveryPage() {
       data !== undefined && data.completedAt === null ? 2000 : false,
   })
   return (
-    <Loaded query={delivery} noun="The delivery">
+    <Loaded query={delivery} noun="The delivery" missing={<Purged id={deliveryId} />}>
       {(found) => (
         <>
           <Header delivery={found} />
@@ -50,7 +52,7 @@ function Header({ delivery }: { delivery: Delivery }) {
   return (
     <header>
       <div>
-        <h1>Delivery to {nameOf(delivery.destinationId)}</h1>
+        <PageTitle>Delivery to {nameOf(delivery.destinationId)}</PageTitle>
         <p className="tags muted">
           <StatusMark status={status} />
           <Time at={delivery.createdAt} withAge />

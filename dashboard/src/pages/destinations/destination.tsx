@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/client.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { PlaceTabs } from '../../parts/place-tabs.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { Health } from './tabs/health.tsx'
@@ -60,7 +61,7 @@ function Header({ destination }: { destination: Schemas['Destination'] }) {
     <>
       <header>
         <div>
-          <h1>{destination.name}</h1>
+          <PageTitle>{destination.name}</PageTitle>
           <p className="tags muted">
             <StatusMark status={isEnabled ? health : 'disabled'} />
             <code>{destination.url}</code>

@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
+import { LastDay, useLastDay } from '../../parts/charts/last-day.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { paceOf } from './words.ts'
 
 export function Destinations() {
   const { api, projectId } = useProject()
+  const lastDay = useLastDay('destination')
   const destinations = useQuery({
     queryKey: [projectId, 'destinations'],
     queryFn: () => api.listDestinations({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
@@ -21,7 +24,7 @@ export function Destinations() {
   return (
     <>
       <header>
-        <h1>Destinations</h1>
+        <PageTitle>Destinations</PageTitle>
         <div className="buttons">{create}</div>
       </header>
       <Loaded query={destinations} noun="The list">
@@ -41,6 +44,7 @@ export function Destinations() {
                   <tr>
                     <th>Destination</th>
                     <th>Health</th>
+                    <th>Last 24 hours</th>
                     <th>Reached</th>
                     <th>Pace</th>
                     <th>URL</th>
@@ -61,6 +65,9 @@ export function Destinations() {
                         <StatusMark
                           status={destination.isEnabled ? destination.health : 'disabled'}
                         />
+                      </td>
+                      <td data-label="Last 24 hours">
+                        <LastDay buckets={lastDay.get(destination.id)} />
                       </td>
                       <td data-label="Reached">
                         {destination.mode === 'public' ? 'directly' : 'through a connector'}

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useProject } from '../../shell/project.tsx'
 
 const MODES = [
@@ -37,7 +38,7 @@ export function NewDestination() {
   return (
     <>
       <header>
-        <h1>New destination</h1>
+        <PageTitle>New destination</PageTitle>
       </header>
       <Form
         action={action}

@@ -3,8 +3,10 @@ import { Link, useParams } from '@tanstack/react-router'
 
 import type { Schemas } from '../../api/client.ts'
 import { useNames } from '../../parts/names/names.ts'
+import { Purged } from '../../parts/retention/purged.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time, useNow } from '../../parts/words/time.tsx'
 import { useKeys } from '../../shell/keys.ts'
@@ -35,7 +37,7 @@ export function EventPage() {
       data !== undefined && isSettled(data) ? false : AGAIN_MS,
   })
   return (
-    <Loaded query={event} noun="The event">
+    <Loaded query={event} noun="The event" missing={<Purged id={eventId} />}>
       {(found) => (
         <>
           <Header event={found} />
@@ -74,7 +76,7 @@ function Header({ event }: { event: Schemas['Event'] }) {
   return (
     <header>
       <div>
-        <h1>{event.eventType ?? 'Event without a type'}</h1>
+        <PageTitle>{event.eventType ?? 'Event without a type'}</PageTitle>
         <p className="tags muted">
           <StatusMark status={event.status} />
           <span>

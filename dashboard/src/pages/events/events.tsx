@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useMemo, type ReactNode } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { BulkButton } from '../../parts/bulk/bulk-button.tsx'
@@ -9,6 +9,7 @@ import { More } from '../../parts/lists/more.tsx'
 import { Rows } from '../../parts/lists/rows.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { given } from '../../routes/search-parts.ts'
 import { useKeys } from '../../shell/keys.ts'
 import { useProject } from '../../shell/project.tsx'
@@ -17,6 +18,7 @@ import { EventRow } from './event-row.tsx'
 import { LiveBar, useTail } from './live-bar.tsx'
 import { NoEvents } from './no-events.tsx'
 import { eventQuery, useDeliveriesOf, useEvents } from './queries.ts'
+import { useNowAndThen } from './use-now-and-then.ts'
 import { useReplay } from './use-replay.tsx'
 
 export function Events() {
@@ -26,6 +28,8 @@ export function Events() {
   const events = useEvents(search)
   const tail = useTail(search)
   const isLive = search.live === true
+  // Asked for each event that comes in, the deliveries would take all requests that a session has.
+  const told = useNowAndThen(tail.rows, DELIVERIES_MS)
   const turn = () =>
     void navigate({
       to: '/p/$projectId/events',
@@ -41,7 +45,7 @@ export function Events() {
   return (
     <>
       <header>
-        <h1>Events</h1>
+        <PageTitle>Events</PageTitle>
         <div className="buttons">
           <BulkButton kind="replay" filter={eventQuery(search)} />
           <button type="button" className="button" aria-pressed={isLive} onClick={turn}>
@@ -54,9 +58,8 @@ export function Events() {
       <Loaded query={events} noun="The list">
         {({ pages }) => (
           <EventList
-            pages={
-              isLive ? [tail.rows, ...pages.map(({ data }) => data)] : pages.map(({ data }) => data)
-            }
+            live={isLive ? { rows: tail.rows, told } : NOT_LIVE}
+            pages={pages}
             isDim={events.isPlaceholderData}
             empty={<NoEvents search={search} />}
           />
@@ -67,12 +70,25 @@ export function Events() {
   )
 }
 
+type EventSummary = Schemas['EventSummary']
+
+interface Live {
+  rows: readonly EventSummary[]
+  /** The same a moment ago: the deliveries of these are read. */
+  told: readonly EventSummary[]
+}
+
+const NOT_LIVE: Live = { rows: [], told: [] }
+const DELIVERIES_MS = 2000
+
 function EventList({
+  live,
   pages,
   isDim,
   empty,
 }: {
-  pages: readonly (readonly Schemas['EventSummary'][])[]
+  live: Live
+  pages: readonly Schemas['EventList'][]
   isDim: boolean
   empty: ReactNode
 }) {
@@ -80,13 +96,14 @@ function EventList({
   const { nameOf } = useNames()
   const navigate = useNavigate()
   const [replay, dialog] = useReplay()
-  const rows = unique(pages.flat())
+  const listed = useMemo(() => pages.map(({ data }) => data), [pages])
+  const rows = useMemo(() => unique([live.rows, ...listed].flat()), [live.rows, listed])
   const selection = useSelection(rows)
-  const { byEvent, unread } = useDeliveriesOf(pages)
+  const { byEvent, unread } = useDeliveriesOf([live.told, ...listed])
   if (rows.length === 0) return empty
   return (
     <>
-      <SelectionBar selection={selection} kind="replay" />
+      <SelectionBar selection={selection} kinds={['replay']} />
       <Rows
         className="events"
         label="Events"
@@ -119,7 +136,7 @@ function EventList({
 }
 
 /** A live row may be in a page of the list as well. */
-function unique(rows: readonly Schemas['EventSummary'][]): Schemas['EventSummary'][] {
+function unique(rows: readonly EventSummary[]): EventSummary[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()]
 }
 

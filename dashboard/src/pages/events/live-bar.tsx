@@ -43,7 +43,7 @@ export function LiveBar({ tail }: { tail: Tail & { release: () => void } }) {
     scrollTo({ top: 0 })
   }
   return (
-    <div className="notice place">
+    <div className="notice place stays">
       <span>
         {WORDS[tail.state]}
         {tail.state === 'live' && `: ${counted(tail.rows.length, 'new event')}`}

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 
+import { NoMatches } from '../../parts/lists/no-matches.tsx'
 import { Empty } from '../../parts/states.tsx'
-import type { EventSearch } from '../../routes/searches.ts'
+import { eventSearch, type EventSearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
 
 /** Nothing yet is another matter than nothing that matches. */
 export function NoEvents({ search }: { search: EventSearch }) {
   const { api, projectId } = useProject()
+  const navigate = useNavigate()
   const { data } = useQuery({
     queryKey: [projectId, 'has-any'],
     queryFn: () => api.hasAnyEvent(),
@@ -23,13 +25,22 @@ export function NoEvents({ search }: { search: EventSearch }) {
       </Empty>
     )
   }
-  const filters = Object.keys(search).filter((name) => name !== 'live')
   return (
-    <Empty title="No events match">
-      {filters.length > 0 && <p>The filters are: {filters.join(', ')}.</p>}
-      <Link to="/p/$projectId/events" params={{ projectId }} className="button">
-        Show all events
-      </Link>
-    </Empty>
+    <NoMatches
+      title="No events match"
+      filters={search}
+      change={(filters) =>
+        void navigate({
+          to: '/p/$projectId/events',
+          params: { projectId },
+          search: eventSearch(filters),
+        })
+      }
+      all={
+        <Link to="/p/$projectId/events" params={{ projectId }} className="button">
+          Show all events
+        </Link>
+      }
+    />
   )
 }

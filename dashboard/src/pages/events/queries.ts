@@ -13,7 +13,11 @@ const DELIVERY_PAGES_MAX = 3
 /** Newest events of a page whose deliveries are read: a live one grows. */
 const EVENTS_MAX = 100
 const FINAL = new Set<Schemas['DeliveryStatus']>(['succeeded', 'failed', 'cancelled'])
-const AGAIN_MS = 3000
+/**
+ * How soon the deliveries of a page that still change are read again: the newest page, then those below it. Pages further
+ * down are left in peace, or a long list would take all requests that a session has.
+ */
+const AGAIN_MS = [3000, 15_000, 15_000, 15_000] as const
 /** A delivery is stored with its event; a second covers the rounding of both times. */
 const ROUNDING_MS = 1000
 
@@ -64,13 +68,13 @@ export function useDeliveriesOf(pages: readonly (readonly EventSummary[])[]): {
   const answers = useQueries({
     queries: listed
       .map((page) => spanOf(page.read))
-      .map((query) => ({
+      .map((query, index) => ({
         queryKey: [projectId, 'deliveries-of-events', query],
         queryFn: () => readDeliveries(api, query),
         placeholderData: keepPreviousData,
         refetchInterval: ({ state }: { state: { data: Read | undefined } }) =>
           state.data?.deliveries.some(({ status }) => !FINAL.has(status)) === true
-            ? AGAIN_MS
+            ? (AGAIN_MS[index] ?? false)
             : false,
       })),
   })

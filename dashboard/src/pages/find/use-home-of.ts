@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { openApi, PosternError, type Api } from '../../api/client.ts'
+import { openApi, type Api } from '../../api/client.ts'
+import { PosternError } from '../../api/reach.ts'
 import { useReach } from '../../shell/session.ts'
 
 /** The project that holds something of which only the id is known; null when none does. */

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { callAuth, type Member, type Role } from '../../api/auth.ts'
@@ -6,11 +7,14 @@ import { DangerAction } from '../../parts/danger-action.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
+import { counted } from '../../parts/words/numbers.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
+import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
 import { forgetProject, useSession } from '../../shell/session.ts'
 import { Invitations } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
-import { useMembers, useMembersAgain, useOrganisationPath } from './queries.ts'
+import { useInvitations, useMembers, useMembersAgain, useOrganisationPath } from './queries.ts'
 
 export const ROLES = ['owner', 'admin', 'member'] as const
 
@@ -21,8 +25,8 @@ export function Members() {
   return (
     <>
       <header>
-        <h1>Members</h1>
-        <Seats taken={members.data?.length} />
+        <PageTitle>Members</PageTitle>
+        <Seats members={members.data?.length} />
         <div className="buttons">
           <button
             type="button"
@@ -38,7 +42,7 @@ export function Members() {
       {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
       <Loaded query={members} noun="The list">
         {(data) => (
-          <ActionTable columns={['Name', 'Email', 'Role']}>
+          <ActionTable columns={['Name', 'Email', 'Last seen', 'Role']}>
             {data.map((member) => (
               <MemberRow key={member.id} member={member} />
             ))}
@@ -50,18 +54,30 @@ export function Members() {
   )
 }
 
-/** Members and open invitations take seats. */
-function Seats({ taken }: { taken: number | undefined }) {
-  const { api, projectId } = useProject()
+/** Members and open invitations take seats; a member does not see the invitations. */
+function Seats({ members }: { members: number | undefined }) {
+  const { api, projectId, mayAll, organisation } = useProject()
+  const { data: invitations } = useInvitations(mayAll)
   const { data } = useQuery({
     queryKey: [projectId, 'plan'],
     queryFn: () => api.getPlan(),
   })
-  if (data === undefined || taken === undefined) return null
+  if (data === undefined || members === undefined) return null
   const { seats } = data.entitlements
+  if (!mayAll) return <span className="muted">{counted(members, 'member')}</span>
+  const taken = members + (invitations?.length ?? 0)
   return (
     <span className="muted">
       {taken} of {seats ?? 'any number of'} {seats === 1 ? 'seat' : 'seats'}, {data.plan} plan
+      {seats !== null && taken >= seats && (
+        <>
+          .{' '}
+          <Link to="/org/$organisationId/plan" params={{ organisationId: organisation.id }}>
+            A larger plan
+          </Link>{' '}
+          has more
+        </>
+      )}
     </span>
   )
 }
@@ -84,6 +100,13 @@ function MemberRow({ member }: { member: Member }) {
         {isSelf && <span className="muted"> (you)</span>}
       </td>
       <td data-label="Email">{member.email}</td>
+      <td data-label="Last seen">
+        {member.lastSeenAt === null ? (
+          <span className="muted">not signed in</span>
+        ) : (
+          <Time at={member.lastSeenAt} withAge />
+        )}
+      </td>
       <td data-label="Role">
         <span className="buttons">
           <select

@@ -22,7 +22,10 @@ export function useInvitations(isAllowed: boolean) {
     queryKey: [path, 'invitations'],
     queryFn: () =>
       callAuth<{ data: Invitation[] }>('GET', `${path}/invitations`).then(({ data }) =>
-        data.filter(({ revokedAt, acceptedAt }) => revokedAt === null && acceptedAt === null),
+        data.filter(
+          ({ revokedAt, acceptedAt, expiresAt }) =>
+            revokedAt === null && acceptedAt === null && Date.parse(expiresAt) > Date.now(),
+        ),
       ),
     enabled: isAllowed,
   })

@@ -4,13 +4,14 @@ import { useEffect, useRef } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { KINDS } from '../../parts/bulk/kinds.ts'
+import { Scope } from '../../parts/bulk/scope.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
-import { useNames } from '../../parts/names/names.ts'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { counted, span, whole } from '../../parts/words/numbers.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
-import { Time, timeText } from '../../parts/words/time.tsx'
+import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
 
 import './operation.css'
@@ -36,9 +37,9 @@ export function OperationPage() {
         <>
           <header>
             <div>
-              <h1>
+              <PageTitle>
                 {KINDS[found.kind].verb} {KINDS[found.kind].nouns}
-              </h1>
+              </PageTitle>
               <p className="tags muted">
                 <StatusMark status={found.status} />
                 <Time at={found.createdAt} withAge />
@@ -61,7 +62,10 @@ export function OperationPage() {
           <ActionFault error={cancel.error} />
           <Progress operation={found} />
           <Failures failures={found.failures} />
-          <Scope filter={found.filter} />
+          <section className="section">
+            <h2>Scope</h2>
+            <Scope filter={found.filter} />
+          </section>
         </>
       )}
     </Loaded>
@@ -115,32 +119,5 @@ function Failures({ failures }: { failures: Operation['failures'] }) {
         </tbody>
       </table>
     </section>
-  )
-}
-
-function Scope({ filter }: { filter: Operation['filter'] }) {
-  const { nameOf } = useNames()
-  const shown = (name: string, value: string) => {
-    if (name === 'from' || name === 'to') return timeText(value)
-    return name.endsWith('Id') && name !== 'eventId' ? nameOf(value) : value
-  }
-  return (
-    <section className="section">
-      <h2>Scope</h2>
-      <dl className="facts">
-        {Object.entries(filter).map(([name, value]) => (
-          <Part key={name} name={name} value={shown(name, String(value))} />
-        ))}
-      </dl>
-    </section>
-  )
-}
-
-function Part({ name, value }: { name: string; value: string }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </>
   )
 }

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { KINDS } from '../../parts/bulk/kinds.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { shortId, whole } from '../../parts/words/numbers.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
@@ -19,7 +20,7 @@ export function Operations() {
   return (
     <>
       <header>
-        <h1>Operations</h1>
+        <PageTitle>Operations</PageTitle>
       </header>
       <Loaded query={operations} noun="The list">
         {({ data }) =>

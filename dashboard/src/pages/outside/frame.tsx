@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 
 import { Icon } from '../../parts/icon.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -8,7 +9,7 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
       <p className="status muted">
         <Icon name="gate" /> Postern
       </p>
-      <h1>{title}</h1>
+      <PageTitle>{title}</PageTitle>
       {children}
     </main>
   )

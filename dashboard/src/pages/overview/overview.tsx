@@ -2,14 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Navigate, useNavigate, useSearch } from '@tanstack/react-router'
 
 import type { Schemas } from '../../api/client.ts'
+import { BacklogLines } from '../../parts/charts/backlog-lines.tsx'
 import { Bars, type Bar } from '../../parts/charts/bars.tsx'
 import { LatencyLines } from '../../parts/charts/latency-lines.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { timeText } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { Attention } from './attention.tsx'
+import { changesIn, useChanges } from './changes.ts'
 import { Figures } from './figures.tsx'
-import { useCounts } from './queries.ts'
+import { useBacklog, useCounts } from './queries.ts'
 import { RangeChoice } from './range-choice.tsx'
 import { bucketMs, spanOf, type Span } from './range.ts'
 import { Talkers } from './talkers.tsx'
@@ -33,22 +36,23 @@ export function Overview() {
   return (
     <>
       <header>
-        <h1>Overview</h1>
+        <PageTitle>Overview</PageTitle>
         <RangeChoice span={span} />
       </header>
       <Figures span={span} counts={counts.data} />
       <Attention />
       <Loaded query={counts} noun="The overview">
         {(buckets) => (
-          <div className="columns">
+          <div className="columns charts">
             <section className="section">
               <h2>Outcomes</h2>
               <Outcomes buckets={buckets} span={span} />
             </section>
             <section className="section">
-              <h2>Time to deliver</h2>
+              <h2>How long attempts take</h2>
               <LatencyLines buckets={buckets} />
             </section>
+            <Backlog span={span} />
           </div>
         )}
       </Loaded>
@@ -57,9 +61,22 @@ export function Overview() {
   )
 }
 
+function Backlog({ span }: { span: Span }) {
+  const backlog = useBacklog(span)
+  return (
+    <section className="section">
+      <h2>Waiting deliveries</h2>
+      <Loaded query={backlog} noun="The backlog">
+        {(buckets) => <BacklogLines buckets={buckets} />}
+      </Loaded>
+    </section>
+  )
+}
+
 function Outcomes({ buckets, span }: { buckets: readonly Bucket[]; span: Span }) {
   const { projectId } = useProject()
   const navigate = useNavigate()
+  const changes = useChanges()
   const boundsOfBars = (first: number, last: number) => {
     const [from, end] = [buckets[first]?.start, buckets[last]?.start]
     if (from === undefined || end === undefined) return undefined
@@ -80,14 +97,17 @@ function Outcomes({ buckets, span }: { buckets: readonly Bucket[]; span: Span })
     <Bars
       label={`Deliveries of ${span.words}`}
       overlayName="retries"
-      bars={buckets.map(barOf)}
+      bars={buckets.map((bucket) => {
+        const startMs = Date.parse(bucket.start)
+        return barOf(bucket, changesIn(changes, startMs, startMs + bucketMs(span.granularity)))
+      })}
       open={open}
       narrow={narrow}
     />
   )
 }
 
-function barOf({ start, deliveries, retried }: Bucket): Bar {
+function barOf({ start, deliveries, retried }: Bucket, mark: string | undefined): Bar {
   return {
     label: timeText(start),
     parts: [
@@ -95,5 +115,6 @@ function barOf({ start, deliveries, retried }: Bucket): Bar {
       { name: 'failed', tone: 'bad', value: deliveries.failed },
     ],
     overlay: retried,
+    mark,
   }
 }

@@ -17,6 +17,18 @@ export function useCounts(span: Span) {
   })
 }
 
+/** How much waited in each span, and how old it was. */
+export function useBacklog(span: Span) {
+  const { api, projectId } = useProject()
+  const { granularity } = span
+  return useQuery({
+    queryKey: [projectId, 'backlog', span],
+    queryFn: () => api.getBacklog({ granularity, ...boundsOf(span) }).then(({ data }) => data),
+    refetchInterval: AGAIN_MS * 2,
+    placeholderData: keepPreviousData,
+  })
+}
+
 export function useCountsBySource(span: Span) {
   const { api, projectId } = useProject()
   return useQuery({

@@ -13,7 +13,7 @@ export function RangeChoice({ span }: { span: Span }) {
       {RANGES.map((each) => (
         <Link
           key={each}
-          className="button"
+          className={SPANS[each] === span ? 'button chosen' : 'button'}
           to="/p/$projectId"
           params={{ projectId }}
           search={{ range: each }}

@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { counted, whole } from '../../parts/words/numbers.ts'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { useOrganisationPath } from '../members/queries.ts'
@@ -21,7 +22,7 @@ export function Plan() {
   return (
     <>
       <header>
-        <h1>Plan and usage</h1>
+        <PageTitle>Plan and usage</PageTitle>
       </header>
       <Usage />
       <Loaded query={plan} noun="The plan">

@@ -1,17 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
-
 import { Loaded } from '../../parts/states.tsx'
 import { whole } from '../../parts/words/numbers.ts'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useUsage } from '../../shell/usage.ts'
 
 /** Used, and where it leads if the window goes on as it began. */
 export function Usage() {
-  const { api, projectId } = useProject()
-  const usage = useQuery({
-    queryKey: [projectId, 'usage'],
-    queryFn: () => api.getUsage(),
-  })
+  const usage = useUsage()
   return (
     <Loaded query={usage} noun="The usage">
       {({ deliveries, limit, overage, windowStart, resetAt }) => {

@@ -9,6 +9,7 @@ import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { useReach, type Project } from '../../shell/session.ts'
@@ -30,7 +31,7 @@ export function Projects() {
   return (
     <>
       <header>
-        <h1>Projects</h1>
+        <PageTitle>Projects</PageTitle>
         <div className="buttons">
           <button type="button" className="button main" onClick={() => setEdited('new')}>
             New project

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { callAuth, type Agent, type Key } from '../../api/auth.ts'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useOrganisationPath } from '../members/queries.ts'
 
 /** Secrets that let programs in, by the word of their kind in paths. */
@@ -41,7 +42,7 @@ export function SecretPage<K extends keyof Secrets>({
   return (
     <>
       <header>
-        <h1>{name}s</h1>
+        <PageTitle>{name}s</PageTitle>
         <div className="buttons">
           <button type="button" className="button main" onClick={() => setMaking(true)}>
             New {kind}

@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { usePresets } from '../../parts/verifier/presets.ts'
 import { NO_CHOICE, VerifierFields, verifierOf } from '../../parts/verifier/verifier-fields.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { ANY_MAIL, MailVerifierFields, mailVerifierOf } from './mail/mail-verifier.tsx'
 
@@ -50,7 +51,7 @@ export function NewSource() {
   return (
     <>
       <header>
-        <h1>New source</h1>
+        <PageTitle>New source</PageTitle>
       </header>
       <Form
         action={action}

@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/client.ts'
 import { useAction } from '../../parts/forms/form.tsx'
 import { PlaceTabs } from '../../parts/place-tabs.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { Rotation } from './tabs/rotation.tsx'
@@ -63,7 +64,7 @@ function Header({ source }: { source: Schemas['Source'] }) {
     <>
       <header>
         <div>
-          <h1>{source.name}</h1>
+          <PageTitle>{source.name}</PageTitle>
           <p className="tags muted">
             <StatusMark status={isEnabled ? 'enabled' : 'disabled'} />
             <code>{id}</code>

@@ -1,15 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
+import { LastDay, useLastDay } from '../../parts/charts/last-day.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { providerName } from '../../parts/verifier/presets.ts'
 import { CopyButton } from '../../parts/words/copy.tsx'
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
 
 export function Sources() {
   const { api, projectId } = useProject()
+  const lastDay = useLastDay('source')
   const sources = useQuery({
     queryKey: [projectId, 'sources'],
     queryFn: () => api.listSources({ limit: 100, sortBy: 'name', sortDir: 'asc' }),
@@ -23,7 +26,7 @@ export function Sources() {
   return (
     <>
       <header>
-        <h1>Sources</h1>
+        <PageTitle>Sources</PageTitle>
         <div className="buttons">{create}</div>
       </header>
       <Loaded query={sources} noun="The list">
@@ -43,6 +46,7 @@ export function Sources() {
                   <tr>
                     <th>Source</th>
                     <th>Status</th>
+                    <th>Last 24 hours</th>
                     <th>Verifier</th>
                     <th>Last event</th>
                     <th>Address</th>
@@ -61,6 +65,9 @@ export function Sources() {
                       </td>
                       <td data-label="Status">
                         <StatusMark status={source.isEnabled ? 'enabled' : 'disabled'} />
+                      </td>
+                      <td data-label="Last 24 hours">
+                        <LastDay buckets={lastDay.get(source.id)} />
                       </td>
                       <td data-label="Verifier">{verifierWord(source.verifier)}</td>
                       <td data-label="Last event">

@@ -1,5 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router'
 
+import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useProject } from '../../shell/project.tsx'
 import { ChooseProvider } from './choose-provider.tsx'
 import { Deliver } from './deliver.tsx'
@@ -19,7 +20,7 @@ export function Start() {
   return (
     <>
       <header>
-        <h1>Your first webhook</h1>
+        <PageTitle>Your first webhook</PageTitle>
         <div className="buttons">
           <Link to="/p/$projectId/events" params={{ projectId }} className="button quiet">
             Skip this

@@ -4,11 +4,12 @@ import { useState } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
+import { useUsage } from '../../shell/usage.ts'
 import { Confirm } from '../dialog.tsx'
 import { Failed, Skeleton } from '../states.tsx'
 import { counted, whole } from '../words/numbers.ts'
-import { timeText } from '../words/time.tsx'
 import { KINDS, type Kind } from './kinds.ts'
+import { Scope } from './scope.tsx'
 
 /** Above this many the count must be typed. */
 const TYPED_ABOVE = 1000
@@ -92,24 +93,21 @@ function Plan({ kind, filter, onClose }: { kind: Kind; filter: Filter; onClose: 
             {things} {matched === 1 ? 'matches' : 'match'} now. The work goes on when you leave, and
             can be stopped on its page.
           </p>
-          {kind === 'replay' && <p className="muted">New deliveries count against the quota.</p>}
+          {kind === 'replay' && <Quota />}
         </>
       )}
-      <dl className="facts">
-        {Object.entries(scope).map(([name, value]) => (
-          <Scope key={name} name={name} value={String(value)} />
-        ))}
-      </dl>
+      <Scope filter={scope} />
     </Confirm>
   )
 }
 
-function Scope({ name, value }: { name: string; value: string }) {
-  const isTime = name === 'from' || name === 'to'
+function Quota() {
+  const { data } = useUsage()
+  const isKnown = data !== undefined && data.limit !== null
   return (
-    <>
-      <dt>{name}</dt>
-      <dd className="mono">{isTime ? timeText(value) : value}</dd>
-    </>
+    <p className="muted">
+      Each connection that an event goes to makes a delivery, which counts against the quota
+      {isKnown && `: ${whole(Math.max(0, (data.limit ?? 0) - data.deliveries))} are left`}.
+    </p>
   )
 }

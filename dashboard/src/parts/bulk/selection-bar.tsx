@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { PosternError, type Api } from '../../api/client.ts'
+import type { Api } from '../../api/client.ts'
+import { PosternError } from '../../api/reach.ts'
 import { useProject } from '../../shell/project.tsx'
 import { Confirm } from '../dialog.tsx'
 import { toast } from '../toast.tsx'
@@ -10,12 +11,51 @@ import { KINDS, type Kind } from './kinds.ts'
 import type { Selection } from './use-selection.ts'
 
 /** Acts on the rows that are chosen by hand, each by its own request. */
-export function SelectionBar({ selection, kind }: { selection: Selection; kind: Kind }) {
-  const { api, projectId } = useProject()
-  const client = useQueryClient()
-  const [isAsking, setAsking] = useState(false)
+export function SelectionBar({
+  selection,
+  kinds,
+}: {
+  selection: Selection
+  kinds: readonly [Kind, ...Kind[]]
+}) {
+  const [asked, setAsked] = useState<Kind | null>(null)
   const { ids } = selection
   if (ids.length === 0) return null
+  const { noun, nouns } = KINDS[kinds[0]]
+  return (
+    <div className="notice place stays">
+      <span>{counted(ids.length, noun, nouns)} selected</span>
+      <div className="buttons">
+        {kinds.map((kind, index) => (
+          <button
+            key={kind}
+            type="button"
+            className={index === 0 ? 'button main' : 'button'}
+            onClick={() => setAsked(kind)}
+          >
+            {KINDS[kind].verb} selected…
+          </button>
+        ))}
+        <button type="button" className="button" onClick={selection.clear}>
+          Select none
+        </button>
+      </div>
+      {asked !== null && <Ask selection={selection} kind={asked} onClose={() => setAsked(null)} />}
+    </div>
+  )
+}
+
+function Ask({
+  selection: { ids, clear },
+  kind,
+  onClose,
+}: {
+  selection: Selection
+  kind: Kind
+  onClose: () => void
+}) {
+  const { api, projectId } = useProject()
+  const client = useQueryClient()
   const { verb, noun, nouns, done } = KINDS[kind]
   const things = counted(ids.length, noun, nouns)
   const run = async () => {
@@ -26,7 +66,7 @@ export function SelectionBar({ selection, kind }: { selection: Selection; kind: 
         refused.push(error.message)
       })
     }
-    selection.clear()
+    clear()
     void client.invalidateQueries({ queryKey: [projectId] })
     toast(
       refused.length === 0
@@ -35,25 +75,13 @@ export function SelectionBar({ selection, kind }: { selection: Selection; kind: 
     )
   }
   return (
-    <div className="notice place">
-      <span>{things} selected</span>
-      <div className="buttons">
-        <button type="button" className="button main" onClick={() => setAsking(true)}>
-          {verb} selected…
-        </button>
-        <button type="button" className="button" onClick={selection.clear}>
-          Select none
-        </button>
-      </div>
-      {isAsking && (
-        <Confirm
-          title={`${verb} ${things}?`}
-          action={verb}
-          onClose={() => setAsking(false)}
-          run={run}
-        />
-      )}
-    </div>
+    <Confirm
+      title={`${verb} ${things}?`}
+      action={kind === 'cancel' ? `Cancel ${things}` : verb}
+      isDanger={kind === 'cancel'}
+      onClose={onClose}
+      run={run}
+    />
   )
 }
 

@@ -8,6 +8,8 @@ export interface Bar {
   parts: readonly { name: string; tone: 'good' | 'bad' | 'busy' | 'idle'; value: number }[]
   /** Drawn over the bar, from the ground up: attempts that were repeats. */
   overlay: number
+  /** Something that may be why it is as it is, in words; a mark stands over the bar. */
+  mark: string | undefined
 }
 
 /** Bars that lie side by side, from one to another. */
@@ -94,12 +96,13 @@ export function Bars({
               <i key={name} className={tone} style={{ height: height(value) }} />
             ))}
             {bar.overlay > 0 && <b style={{ height: height(bar.overlay) }} />}
+            {bar.mark !== undefined && <u title={bar.mark} />}
           </span>
         ))}
       </div>
       <figcaption>
         {shown === undefined ? (
-          <Legend bar={bars[0]} overlayName={overlayName} />
+          <Legend bars={bars} overlayName={overlayName} />
         ) : (
           spoken(shown, overlayName)
         )}
@@ -120,10 +123,12 @@ function spoken(bars: readonly Bar[], overlayName: string): string {
     return `${values.reduce((sum, value) => sum + value, 0)} ${name}`
   })
   const overlay = bars.reduce((sum, bar) => sum + bar.overlay, 0)
-  return `${when}: ${[...counts, `${overlay} ${overlayName}`].join(', ')}`
+  const marks = bars.flatMap(({ mark }) => mark ?? [])
+  return `${when}: ${[...counts, `${overlay} ${overlayName}`, ...marks].join(', ')}`
 }
 
-function Legend({ bar, overlayName }: { bar: Bar | undefined; overlayName: string }) {
+function Legend({ bars, overlayName }: { bars: readonly Bar[]; overlayName: string }) {
+  const [bar] = bars
   return (
     <span className="legend">
       {bar?.parts.map(({ name, tone }) => (
@@ -134,6 +139,11 @@ function Legend({ bar, overlayName }: { bar: Bar | undefined; overlayName: strin
       <span>
         <b aria-hidden="true" /> {overlayName}
       </span>
+      {bars.some(({ mark }) => mark !== undefined) && (
+        <span>
+          <u aria-hidden="true" /> a change of the configuration
+        </span>
+      )}
     </span>
   )
 }

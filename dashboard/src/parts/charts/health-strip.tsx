@@ -23,7 +23,7 @@ export function HealthStrip({ buckets }: { buckets: readonly Bucket[] }) {
   )
 }
 
-function kindOf({ deliveries, retried }: Bucket): string {
+export function kindOf({ deliveries, retried }: Bucket): string {
   if (deliveries.failed > 0) return deliveries.succeeded > 0 ? 'some' : 'bad'
   if (deliveries.succeeded > 0) return retried > 0 ? 'some' : 'good'
   return retried > 0 ? 'some' : ''

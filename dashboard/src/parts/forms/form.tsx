@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
-import { PosternError } from '../../api/client.ts'
+import { PosternError } from '../../api/reach.ts'
 import { withPassword } from '../password/with-password.ts'
 import { ActionFault } from '../states.tsx'
 

@@ -5,6 +5,8 @@ import { useIsNarrow, useWindow } from './use-window.ts'
 
 const ROW = 40
 const ROW_NARROW = 68
+/** The bar and a notice lie over the top of a list that is scrolled. */
+const COVERED = 128
 
 /**
  * A list of rows of one height, of which only those in sight are in the page. It is one tab stop; j and k or the arrows
@@ -58,7 +60,7 @@ export function Rows<T extends { id: string }>({
   useEffect(() => {
     if (active < 0 || list.current === null) return
     const top = list.current.getBoundingClientRect().top + active * height
-    if (top < 60) scrollBy(0, top - 60)
+    if (top < COVERED) scrollBy(0, top - COVERED)
     else if (top + height > innerHeight) scrollBy(0, top + height - innerHeight + 8)
   }, [active, height])
   return (

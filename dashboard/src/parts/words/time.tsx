@@ -9,6 +9,11 @@ const CLOCK = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 })
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const DAY_AND_YEAR = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+})
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
 
 /** The time in this browser's zone; the whole of it with the zone on hover. */
@@ -21,11 +26,14 @@ export function Time({ at, withAge = false }: { at: string; withAge?: boolean })
   )
 }
 
-/** Today: the clock. Other days: the day before it. */
+/** Today: the clock. Other days: the day before it, with its year unless it is the present one. */
 export function timeText(at: string): string {
   const date = new Date(at)
-  const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? CLOCK.format(date) : `${DAY.format(date)}, ${CLOCK.format(date)}`
+  const now = new Date()
+  const clock = CLOCK.format(date)
+  if (date.toDateString() === now.toDateString()) return clock
+  const day = date.getFullYear() === now.getFullYear() ? DAY : DAY_AND_YEAR
+  return `${day.format(date)}, ${clock}`
 }
 
 function Age({ at }: { at: string }) {

@@ -60,7 +60,9 @@ export function SetUp({ source }: { source: Schemas['Source'] }) {
           <dd>{bytes(source.maxPayloadSizeKb * 1024)}</dd>
           <dt>Rate limit</dt>
           <dd>
-            {counted(source.rateLimit, 'request')} a second{' '}
+            {source.rateLimit === 0
+              ? 'none of its own'
+              : `${counted(source.rateLimit, 'request')} a second`}{' '}
             <span className="muted">(changed by the operator of this installation)</span>
           </dd>
         </dl>
