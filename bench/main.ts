@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { bareRelay } from './scenarios/bare-relay.ts'
 import { bodies } from './scenarios/bodies.ts'
 import { capacity } from './scenarios/capacity.ts'
+import { dashboard } from './scenarios/dashboard.ts'
 import { destinations } from './scenarios/destinations.ts'
 import { drain } from './scenarios/drain.ts'
 import { floors } from './scenarios/floors.ts'
@@ -67,12 +68,14 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   scaling: () => scaling(given),
   peers: () => peers({ ...given, rounds: Number(values.rounds), only: values.peer }),
   'peers-killed': () => peersKilled({ only: values.peer }),
+  dashboard,
   reads: () => reads({ events: Number(values.events) }),
   soak: () => soak({ minutes: Number(values.minutes), rate: Number(values.rate) }),
 }
 
 /** Many minutes long, so only by name. */
 const BY_NAME_ONLY = new Set([
+  'dashboard',
   'destinations-10000',
   'hostile',
   'idle',

@@ -1,111 +1,45 @@
-import axe from 'axe-core'
-import type { Browser } from 'playwright-core'
+import { join } from 'node:path'
+
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { z } from 'zod'
 
-import { says, startEndpoint } from '../kit/endpoint.ts'
+import { MODES, obstaclesOf } from './axe.ts'
 import { hasChromium, openBrowser, openVisit } from './browser.ts'
-import { visitAsOwner } from './people.ts'
-import { openPlace } from './place.ts'
-
-const RULES = "['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa','best-practice']"
-const RUN = `axe.run(document, { runOnly: ${RULES} }).then(({ violations }) =>
-  violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).slice(0, 3).join(' | ')))`
+import { everyAddress } from './everything.ts'
+import { visitAsMember, visitAsOwner } from './people.ts'
 
 const told = inject('dashboard')
 let browser: Browser
 let addresses: readonly string[] = []
-
-const Listed = z.object({ data: z.array(z.object({ id: z.string() })) })
-
-/** A project in which every page has something to show. */
-async function everyAddress(): Promise<string[]> {
-  const place = await openPlace(told)
-  const endpoint = await startEndpoint(says(500, {}, 'no luck'))
-  const source = await place.source('orders')
-  const quiet = await place.source('quiet')
-  const github = await place.source('github', { verifier: { preset: 'github', secret: 'right' } })
-  const retryPolicy = { strategy: 'schedule', scheduleSeconds: [1, 3600] }
-  const destination = await place.destination('shop', endpoint.url, { retryPolicy })
-  const connection = await place.connection(source.id, destination, {
-    filter: { body: { amount: { $gt: 5 } } },
-  })
-  const event = await place.send(source.ingestUrl, { type: 'order.created', amount: 12 })
-  await place.send(source.ingestUrl, { type: 'order.created', amount: 1 })
-  await place.send(github.ingestUrl, { type: 'x' }, { 'x-hub-signature-256': 'sha256=00' })
-  const connector = z
-    .object({ id: z.string() })
-    .parse(await place.call('POST', '/connectors', { name: 'office' }))
-  const filter = { sourceId: source.id }
-  const made = await place.call('POST', '/operations', { kind: 'replay', filter })
-  const operation = z.object({ id: z.string() }).parse(made)
-  const [delivery] = Listed.parse(await place.call('GET', '/deliveries')).data
-  if (delivery === undefined) throw new Error('The event has no delivery')
-  const organisation = `/org/${told.organisationId}`
-  const here = (path: string) => `/p/${place.projectId}${path}`
-  await endpoint[Symbol.asyncDispose]()
-  return [
-    '/sign-in',
-    '/sign-up',
-    '/forgot',
-    '/setup#token',
-    '/invite#token',
-    '/reset#token',
-    '/me',
-    '/nowhere',
-    ...['projects', 'members', 'keys', 'agents', 'plan', 'audit'].map(
-      (page) => `${organisation}/${page}`,
-    ),
-    ...[
-      '',
-      '?range=7d',
-      '/start',
-      `/start?source=${quiet.id}`,
-      `/start?source=${source.id}&event=${event}`,
-      `/start?source=${source.id}&event=${event}&destination=${destination}`,
-      '/events',
-      '/events?live=true',
-      '/events?q=nothing',
-      `/events/${event}`,
-      '/events/evt_00000000000000000000000000',
-      '/deliveries',
-      `/deliveries/${delivery.id}`,
-      '/sources',
-      '/sources/new',
-      ...['', '?tab=verify', '?tab=rotation', '?tab=settings'].map(
-        (tab) => `/sources/${github.id}${tab}`,
-      ),
-      '/destinations',
-      '/destinations/new',
-      '/destinations/new?mode=private',
-      ...['', '?tab=signing', '?tab=settings'].map((tab) => `/destinations/${destination}${tab}`),
-      '/connections',
-      '/connections/new',
-      ...['', '?tab=settings'].map((tab) => `/connections/${connection}${tab}`),
-      '/connectors',
-      `/connectors/${connector.id}`,
-      '/operations',
-      `/operations/${operation.id}`,
-      '/alerts',
-    ].map(here),
-  ]
-}
 
 beforeAll(async () => {
   if (!hasChromium) return
   browser = await openBrowser()
   // Makes the owner's account.
   await (await visitAsOwner(browser, told))[Symbol.asyncDispose]()
-  addresses = await everyAddress()
+  addresses = await everyAddress(told)
 })
 afterAll(async () => await browser?.close())
 
-const MODES = [
-  { width: 1280, colorScheme: 'light' },
-  { width: 1280, colorScheme: 'dark' },
-  { width: 360, colorScheme: 'light' },
-  { width: 360, colorScheme: 'dark' },
-] as const
+/** A folder in which a picture of each page is kept, for whoever wants to look at all of them. */
+const PICTURES = process.env['PICTURES']
+
+/** Whatever is wrong with pages, each beside its address. */
+async function walk(page: Page, mode: string): Promise<string[]> {
+  const bad: string[] = []
+  for (const address of addresses) {
+    await page.goto(`${told.apiUrl}${address}`)
+    await page.locator('h1').first().waitFor()
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    bad.push(...(await obstaclesOf(page)).map((obstacle) => `${address} ${obstacle}`))
+    if (PICTURES !== undefined) {
+      const file = address.replaceAll(/[a-z]{3}_[0-9a-z]{26}/g, 'id').replaceAll(/[^\w]+/g, '-')
+      await page.screenshot({ path: join(PICTURES, `${file}-${mode}.png`), fullPage: true })
+    }
+    if ((await page.title()) === 'Postern') bad.push(`${address} has no title of its own`)
+  }
+  return bad
+}
 
 test.skipIf(!hasChromium).for(MODES)(
   'every address is accessible, fits and keeps the policy at $width px, $colorScheme',
@@ -113,17 +47,55 @@ test.skipIf(!hasChromium).for(MODES)(
   async ({ width, colorScheme }) => {
     const options = { viewport: { width, height: 800 }, colorScheme }
     await using visit = await visitAsOwner(browser, told, options)
+    expect(await walk(visit.page, `${width}-${colorScheme}`)).toEqual([])
+    expect(visit.faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'every address is accessible to a member, who may less',
+  { timeout: 240_000 },
+  async () => {
+    await using visit = await visitAsMember(browser, told, `may-less-${Date.now()}@example.com`)
+    expect(await walk(visit.page, 'member')).toEqual([])
+    expect(visit.faults).toEqual([])
+  },
+)
+
+/** Each opens a dialog of its page. */
+const DIALOGS: readonly (readonly [string, (page: Page) => Promise<void>])[] = [
+  ['/events', (page) => page.keyboard.press('Control+k')],
+  ['/events', (page) => page.keyboard.press('?')],
+  ['/events?status=received', (page) => press(page, 'Replay matching…')],
+  ['/connectors', (page) => press(page, 'New connector')],
+  ['/keys', (page) => press(page, 'New key')],
+  ['/agents', (page) => press(page, 'New agent')],
+  ['/members', (page) => press(page, 'Invite…')],
+  ['/projects', (page) => press(page, 'New project')],
+  ['/me', (page) => press(page, 'Sign out everywhere…')],
+]
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name }).first().click()
+}
+
+test.skipIf(!hasChromium).for(MODES)(
+  'dialogs are accessible and fit at $width px, $colorScheme',
+  async ({ width, colorScheme }) => {
+    const options = { viewport: { width, height: 800 }, colorScheme }
+    await using visit = await visitAsOwner(browser, told, options)
     const { page, faults } = visit
     const bad: string[] = []
-    for (const address of addresses) {
-      await page.goto(`${told.apiUrl}${address}`)
+    for (const [place, open] of DIALOGS) {
+      const address = addresses.find((each) => each.endsWith(place.split('?')[0] ?? place))
+      await page.goto(
+        `${told.apiUrl}${address}${place.includes('?') ? `?${place.split('?')[1]}` : ''}`,
+      )
       await page.locator('h1').first().waitFor()
       await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-      await page.evaluate(axe.source)
-      const violations = await page.evaluate<string[]>(RUN)
-      bad.push(...violations.map((violation) => `${address} ${violation}`))
-      const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      if (over > 0) bad.push(`${address} is ${over} px too wide`)
+      await open(page)
+      await page.getByRole('dialog').first().waitFor()
+      bad.push(...(await obstaclesOf(page)).map((obstacle) => `${place} ${obstacle}`))
     }
     expect(bad).toEqual([])
     expect(faults).toEqual([])
@@ -138,4 +110,23 @@ test.skipIf(!hasChromium)('a page that does not fit the policy would be seen', a
     "document.head.append(Object.assign(document.createElement('style'), { textContent: 'a{}' }))",
   )
   await expect.poll(() => faults.length).toBeGreaterThan(0)
+})
+
+test.skipIf(!hasChromium)('a page that people cannot use would be seen', async () => {
+  await using visit = await openVisit(browser, told.apiUrl)
+  const { page } = visit
+  await page.goto(`${told.apiUrl}/sign-in`)
+  await page.locator('h1').waitFor()
+  expect(await obstaclesOf(page)).toEqual([])
+  await page.evaluate(
+    "document.body.append(document.createElement('input'), Object.assign(document.createElement('div'), { className: 'over' }))",
+  )
+  await page.evaluate(
+    "document.querySelector('.over').style.width = '3000px'; document.querySelector('.over').style.height = '1px'",
+  )
+  expect(await obstaclesOf(page)).toEqual([
+    expect.stringMatching(/^label: /),
+    expect.stringMatching(/^region: /),
+    expect.stringMatching(/^is \d+ px too wide$/),
+  ])
 })

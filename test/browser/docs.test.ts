@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 
-import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { PAGES } from '../../docs/site/pages.ts'
+import { MODES, obstaclesOf } from './axe.ts'
 import { hasChromium, openBrowser, openVisit } from './browser.ts'
 
 const told = inject('dashboard')
@@ -26,14 +26,8 @@ const ADDRESSES = [
   '/reference/operations/createsource',
   '/reference/operations/revokereplica',
 ]
-const RULES = "['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa']"
-const RUN = `axe.run(document, { runOnly: ${RULES} }).then(({ violations }) =>
-  violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).slice(0, 3).join(' | ')))`
 
-test.skipIf(cannotRun).for([
-  { width: 1280, colorScheme: 'light' },
-  { width: 360, colorScheme: 'dark' },
-] as const)(
+test.skipIf(cannotRun).for(MODES)(
   'every page of the documentation is accessible, fits and keeps the policy at $width px, $colorScheme',
   { timeout: 240_000 },
   async ({ width, colorScheme }) => {
@@ -44,10 +38,8 @@ test.skipIf(cannotRun).for([
     for (const address of ADDRESSES) {
       const answer = await page.goto(`${told.apiUrl}/docs${address}`)
       if (answer?.status() !== 200) bad.push(`${address} ${answer?.status()}`)
-      await page.evaluate(axe.source)
-      bad.push(...(await page.evaluate<string[]>(RUN)).map((text) => `${address} ${text}`))
-      const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      if (over > 0) bad.push(`${address} is ${over} px too wide`)
+      const obstacles = await obstaclesOf(page, { withBestPractice: false })
+      bad.push(...obstacles.map((obstacle) => `${address} ${obstacle}`))
     }
     expect(bad).toEqual([])
     expect(faults).toEqual([])

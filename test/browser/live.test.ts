@@ -43,7 +43,8 @@ test.skipIf(!hasChromium)(
       .toBeGreaterThan(300)
     await place.send(source.ingestUrl, { type: 'new.second' })
     const news = page.getByRole('button', { name: 'Show 1 new' })
-    await news.waitFor({ state: 'attached' })
+    await news.waitFor()
+    expect((await news.boundingBox())?.y).toBeGreaterThan(0)
     expect(await page.getByText('new.second').count()).toBe(0)
     await news.click()
     await page.getByText('new.second').waitFor()
@@ -90,6 +91,9 @@ test.skipIf(!hasChromium)(
     await page.getByRole('button', { name: 'Create the connector' }).click()
     const command = await page.getByRole('region', { name: 'The command' }).innerText()
     expect(command).toContain(`--relay '${told.apiUrl}'`)
+    await page.getByRole('tab', { name: 'Connector resource' }).click()
+    const resource = await page.getByRole('region', { name: 'The command' }).innerText()
+    expect(resource).toMatch(/kind: Connector[^]*connectorId: cnr_/)
     using directory = scratch()
     const own = `${command} --name journey --state-dir '${directory.path}'`
     const env = { ...process.env, ...SURROUNDINGS }

@@ -7,6 +7,7 @@ export const Told = z.object({
   organisationId: z.string(),
   projectId: z.string(),
   apiKey: z.string(),
+  databaseUrl: z.string(),
   smtpPort: z.int().optional(),
 })
 export type Told = z.infer<typeof Told>

@@ -1,0 +1,113 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import { hasChromium, openBrowser } from './browser.ts'
+import { visitAsOwner } from './people.ts'
+import { openPlace } from './place.ts'
+
+const SOON = { timeout: 20_000 }
+
+/** The words of the control that has the focus, or of its label. */
+const FOCUSED = "(document.activeElement.closest('label') ?? document.activeElement).textContent"
+
+const told = inject('dashboard')
+let browser: Browser
+
+beforeAll(async () => {
+  if (hasChromium) browser = await openBrowser()
+})
+afterAll(async () => await browser?.close())
+
+test.skipIf(!hasChromium)(
+  'the palette finds a source by its name, and does what needs no page',
+  async () => {
+    const place = await openPlace(told)
+    await place.source('orders of the north')
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/events'))
+    await page.getByRole('heading', { name: 'Events' }).waitFor()
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('combobox', { name: 'Page or id' })
+    await field.fill('theme: dark')
+    await page.keyboard.press('Enter')
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    await page.keyboard.press('Control+k')
+    await field.fill('of the north')
+    await page.getByRole('option', { name: 'Source orders of the north' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'orders of the north' }).waitFor()
+    await expect.poll(() => page.title(), SOON).toBe('orders of the north · Postern')
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'a filter that hides everything is dropped where that is said, and the keys lead to filters and actions',
+  async () => {
+    const place = await openPlace(told)
+    const source = await place.source('orders')
+    await place.source('empty')
+    await place.send(source.ingestUrl, { type: 'order.created' })
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/events?status=unmatched&from=2999-01-01T00:00:00.000Z'))
+    await page.getByRole('heading', { name: 'No events match' }).waitFor()
+    await page.getByRole('button', { name: 'Look at the last 7 days' }).click()
+    await page.getByText('order.created').waitFor()
+    expect(new URL(page.url()).searchParams.get('status')).toBe('unmatched')
+
+    await page.keyboard.press('f')
+    await expect.poll(() => page.evaluate<string>(FOCUSED), SOON).toContain('Status')
+    await page.getByRole('combobox', { name: 'Source', exact: true }).selectOption('empty')
+    await page.getByRole('button', { name: 'Without Source: empty' }).click()
+    await page.getByText('order.created').waitFor()
+    await page.getByRole('heading', { name: 'Events' }).click()
+    await page.keyboard.press('.')
+    await expect.poll(() => page.evaluate<string>(FOCUSED), SOON).toBe('Replay matching…')
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'waiting deliveries are chosen and cancelled, and the overview has shown them',
+  async () => {
+    const place = await openPlace(told)
+    const source = await place.source('orders')
+    const retryPolicy = { strategy: 'schedule', scheduleSeconds: [3600] }
+    const closed = await place.destination('closed', 'http://127.0.0.1:9', { retryPolicy })
+    await place.connection(source.id, closed)
+    for (const number of [1, 2, 3]) await place.send(source.ingestUrl, { type: 'order', number })
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('?range=1h'))
+    const chart = page.getByRole('img', {
+      name: /^Backlog: waiting 3 at most, age of the oldest \d/,
+    })
+    await chart.waitFor()
+
+    await page.goto(place.at('/deliveries?status=pending'))
+    const rows = page.getByRole('row')
+    await rows.nth(2).waitFor()
+    await rows.nth(0).getByRole('checkbox').check()
+    await rows.nth(1).getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Cancel selected…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel 2 deliveries' }).click()
+    await page.getByText('Cancelled 2 deliveries').waitFor()
+    await expect.poll(() => rows.count(), SOON).toBe(1)
+    await page.goto(place.at('?range=1h'))
+    await chart.waitFor()
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)('an event that is past retention says when it was purged', async () => {
+  const place = await openPlace(told)
+  await using visit = await visitAsOwner(browser, told)
+  const { page, faults } = visit
+  // Made on 1 January 2024.
+  await page.goto(place.at('/events/evt_01hk2ea8g000000000000000a0'))
+  await page.getByRole('heading', { name: 'The event was not found' }).waitFor()
+  await page.getByText(/^Its id is of .*2024/).waitFor()
+  expect(faults).toEqual([])
+})
