@@ -64,7 +64,7 @@ function contents(): string {
   }).join('\n\n')
 }
 
-/** Tables, code and paths are wider than a telephone: whoever has no mouse scrolls them with the keys. */
+/** Tables and code are wider than a telephone: whoever has no mouse scrolls them with the keys. */
 function letKeysScroll(directory: string): void {
   for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.html')) continue
@@ -72,7 +72,6 @@ function letKeysScroll(directory: string): void {
     const scrollable = page
       .replaceAll('<table>', '<table tabindex="0">')
       .replaceAll('<pre data-language', '<pre tabindex="0" data-language')
-      .replaceAll(/<div (?=class="sl-openapi-operation-method-path)/g, '<div tabindex="0" ')
     writeFileSync(join(directory, name), scrollable)
   }
 }
