@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{core,api,clients,dataplane,connector-agent,operator,release,standalone,charts,dashboard,docs}/**/*.test.ts',
+            '{core,api,clients,dataplane,connector-agent,operator,.ci/release,standalone,charts,dashboard,docs}/**/*.test.ts',
             'test/{floors,tidy}.test.ts',
           ],
           testTimeout: 30_000,

@@ -35,7 +35,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operator: ['core', 'clients'],
   'connector-agent': ['core', 'clients'],
   docs: ['core', 'api'],
-  release: ['core'],
   standalone: ALL,
   test: ALL,
   bench: ALL,

@@ -4,10 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 
 import { expect, onTestFinished, test } from 'vitest'
 
-import { readVersion } from '../../core/tracing/version.ts'
+import { readVersion } from '../../../core/tracing/version.ts'
 import { treeFaults } from './tree-faults.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '../../..')
 const PATHS = globSync(
   ['*.{json,yaml,md}', 'charts/*/Chart.yaml', 'docs/*.md', 'docs/kubernetes/*.md'],
   { cwd: ROOT },

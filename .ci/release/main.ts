@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { SETTING_NAMES } from '../core/config.ts'
-import { readVersion } from '../core/tracing/version.ts'
+import { SETTING_NAMES } from '../../core/config.ts'
+import { readVersion } from '../../core/tracing/version.ts'
 import { outputOf, type CommandOptions } from './command.ts'
 import { changedOf, sumLines, sumsOf } from './files.ts'
 import { readOptions, type Options } from './options.ts'
@@ -30,7 +30,7 @@ import { startsAndStores } from './starts.ts'
  * `npm run release`: makes and checks all that a version is given away as, in dist/release (docs/release.md). Everything
  * is made of the last commit, unpacked elsewhere, so that nothing else of this work tree gets in.
  */
-const ROOT = resolve(import.meta.dirname, '..')
+const ROOT = resolve(import.meta.dirname, '../..')
 const TARGET = join(ROOT, 'dist/release')
 /** A tree's own scripts run with neither what npm says of this script nor a setting of Postern, but for where NATS is. */
 const OF_THIS_SCRIPT =
