@@ -109,13 +109,15 @@ export interface WorldOptions {
   allowedDomains?: readonly string[]
   /** Where the lines of the log go; nowhere unless told. */
   log?: Logger
+  /** A database that is there, with the keys that open its secrets, in place of an empty one. */
+  existing?: { databaseUrl: string; keyring: Keyring }
 }
 
 /** Names are TypeIDs as clients see them. Disposing of a world drops its database. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const stack = new AsyncDisposableStack()
   const log = options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' })
-  const databaseUrl = await cloneDatabase(stack)
+  const databaseUrl = options.existing?.databaseUrl ?? (await cloneDatabase(stack))
   const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'requests' })
   const db = stack.use(openDb(pool))
   const lists = stack.use(
@@ -125,7 +127,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const nats = await openNats(natsUrl, 'test', log)
   stack.defer(async () => await nats.close())
   const clock = shiftableClock()
-  const keyring: Keyring = new Map([['0', randomBytes(32)]])
+  const keyring: Keyring = options.existing?.keyring ?? new Map([['0', randomBytes(32)]])
   const egress = stack.use(openEgress(options.allowCidrs ?? ['127.0.0.0/8']))
   const registry = new Registry()
   const plans = options.plans ?? BUILT_IN_PLANS
