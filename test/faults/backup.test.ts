@@ -14,8 +14,8 @@ import { isAccepted } from './tally.ts'
 import { until } from './until.ts'
 
 const PER_SECOND = 120
-/** The destination takes half of what comes, so that deliveries wait when the backup is made. */
-const TAKEN_PER_SECOND = 60
+/** The destination takes a quarter of what comes: some of what the backup has still waits when PostgreSQL is killed. */
+const TAKEN_PER_SECOND = 30
 const GONE_MS = 30_000
 const BACK_MS = 60_000
 /** Numbers of the events that are sent after the restore. */
