@@ -73,7 +73,9 @@ export async function reconcileConnector(
     )
   } catch (error) {
     if (error instanceof Wait) {
-      await tell(deps, connector, { spec, found, problem, isSuspended: false })
+      // After a restart nothing is known of what was told already: that stands until the relay has been listed.
+      const isTold = connector['status']?.conditions !== undefined
+      if (!isTold) await tell(deps, connector, { spec, found, problem, isSuspended: false })
       return { againMs: error.againMs }
     }
     problem = problemOf(error)
