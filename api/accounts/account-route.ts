@@ -3,6 +3,7 @@ import type { z } from 'zod'
 
 import type { Role } from '../../core/accounts/role.ts'
 import type { SessionUse } from '../../core/db/accounts/sessions.ts'
+import type { Actor } from '../../core/db/requests/audit.ts'
 import type { Deps } from '../deps.ts'
 import type { ParamKind } from '../http/fields.ts'
 import type { Answer } from '../http/route.ts'
@@ -24,7 +25,7 @@ interface Visit<P = Record<string, string>, Q = unknown, B = unknown> {
 interface SignedIn<P = Record<string, string>, Q = unknown, B = unknown> extends Visit<P, Q, B> {
   session: SessionUse
   /** As it stands in the audit. */
-  actor: string
+  actor: Actor
 }
 
 /** The same in an organisation, the one that the path names as `org`, in which the person has this role. */

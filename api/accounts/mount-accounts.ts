@@ -2,14 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { isAtLeast, roleOf, type Role } from '../../core/accounts/role.ts'
 import type { SessionUse } from '../../core/db/accounts/sessions.ts'
+import type { Actor } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
-import { decodeId, encodeId } from '../../core/ids.ts'
+import { decodeId } from '../../core/ids.ts'
+import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 import { readInput } from '../http/call.ts'
 import { rawInput } from '../http/mount.ts'
 import type { Answer } from '../http/route.ts'
 import { publicOrigin, refuseForeign } from '../sessions/same-origin.ts'
-import { demandFresh, demandSession } from '../sessions/session.ts'
+import { demandFresh, demandSession, personAt } from '../sessions/session.ts'
 import { AccountLimits } from './account-limits.ts'
 import type { AccountRoute } from './account-route.ts'
 import { ACCOUNT_ROUTES } from './account-routes.ts'
@@ -17,7 +19,7 @@ import { ACCOUNT_ROUTES } from './account-routes.ts'
 /** Known of a person before the body of their request is read. */
 interface Admitted {
   session: SessionUse
-  actor: string
+  actor: Actor
   organisationId: string
   role: Role
 }
@@ -41,7 +43,7 @@ function mountRoute(
     url: `/auth${route.path}`,
     onRequest: async (request, reply) => {
       void reply.header('cache-control', 'no-store')
-      await limits.take(route.isSignIn === true ? 'sign-in' : 'other', request.ip)
+      await limits.take(route.isSignIn === true ? 'sign-in' : 'other', callerAddress(request))
       refuseForeign(deps.accounts.apiUrl, request)
       if (route.isOfPasswords === true) demandPasswords(deps)
       admissions.set(request, await admitPerson(deps, route, request))
@@ -98,7 +100,7 @@ async function admitPerson(
   const { org: named } = Object(request.params)
   const organisationId = typeof named === 'string' ? decodeId('org', named) : undefined
   const { session } = await demandSession(deps, request, { organisationId })
-  const actor = `user:${encodeId('usr', session.personId)}`
+  const actor = personAt(session.personId, request)
   if (route.who === 'session') {
     if (route.isFresh === true) demandFresh(session, deps.clock.now())
     return { session, actor }

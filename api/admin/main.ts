@@ -10,6 +10,9 @@ import { usableWithin } from '../../core/start-up.ts'
 import { databaseUrlOf, UsageError } from './arguments.ts'
 import { readCommand } from './commands.ts'
 
+/** The command line is on no address of its own. */
+const ADMIN = { name: 'admin', address: null }
+
 /** A person waits for the answer. */
 const WAIT_MS = 5_000
 
@@ -28,7 +31,7 @@ try {
     const clock = openClock(settings.TEST_CLOCK_FILE)
     const plans = readPlans(settings.PLANS_FILE)
     const ledger = recordFacts
-    const answer = await run({ db, clock, plans, ledger, actor: 'admin', settings })
+    const answer = await run({ db, clock, plans, ledger, actor: ADMIN, settings })
     process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
   }
 } catch (error) {

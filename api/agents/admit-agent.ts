@@ -6,6 +6,7 @@ import { useAgent, type AgentUse } from '../../core/db/accounts/agents.ts'
 import { refuse } from '../../core/errors.ts'
 import { parseSecret } from '../../core/keys/secret-text.ts'
 import { AGENT_CALLS_PER_MINUTE, API_WINDOW_SECONDS } from '../../core/limits.ts'
+import { callerAddress } from '../auth/caller-address.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
 import type { AdmittedAgent } from '../capabilities/capability.ts'
 import type { Deps } from '../deps.ts'
@@ -26,7 +27,8 @@ export async function admitAgent(
   if (origin !== undefined && !isOwnOrigin(deps.accounts.apiUrl, request)) {
     refuse('FORBIDDEN', `Cannot take calls from pages of "${origin}"`)
   }
-  const use = await findUse(deps, authorization)
+  const address = callerAddress(request)
+  const use = await findUse(deps, authorization, address)
   if (use === undefined) {
     void reply.header('www-authenticate', 'Bearer')
     refuse('UNAUTHORIZED', 'Agent token is missing, invalid, expired or revoked')
@@ -39,19 +41,20 @@ export async function admitAgent(
     const message = `More than ${limit} calls in a minute: wait until ${timestamp(endsAtMs)}`
     refuse('RATE_LIMITED', message, { limit, remaining: 0, retryAfterSeconds: resetSeconds })
   }
-  return agentOf(use, roleOf(use.role))
+  return { ...agentOf(use, roleOf(use.role)), address }
 }
 
 async function findUse(
   { db, clock, keyPrefix }: Pick<Deps, 'db' | 'clock' | 'keyPrefix'>,
   authorization: string | undefined,
+  address: string,
 ): Promise<AgentUse | undefined> {
   const [, text] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
   const hash = text === undefined ? undefined : parseSecret(keyPrefix, 'ag', text)
-  return hash && (await useAgent(db, hash, clock.now()))
+  return hash && (await useAgent(db, hash, { nowMs: clock.now(), address }))
 }
 
-function agentOf(use: AgentUse, role: Role): AdmittedAgent {
+function agentOf(use: AgentUse, role: Role): Omit<AdmittedAgent, 'address'> {
   const { id, organisationId, projectId, projectName } = use
   const selected =
     projectId === null || projectName === null ? undefined : { id: projectId, name: projectName }

@@ -16,6 +16,7 @@ export function viewAgent(agent: Agent): Record<string, unknown> {
     expiresAt: moment(agent.expiresAt),
     revokedAt: moment(agent.revokedAt),
     lastUsedAt: moment(agent.lastUsedAt),
+    lastUsedFrom: agent.lastUsedFrom,
     createdAt: timestamp(agent.createdAt.getTime()),
   }
 }

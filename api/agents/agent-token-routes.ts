@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 import { isAtLeast } from '../../core/accounts/role.ts'
-import { findAgent, listAgents } from '../../core/db/accounts/agents.ts'
+import { findAgent, listAgents, type Agent } from '../../core/db/accounts/agents.ts'
 import { refuse } from '../../core/errors.ts'
-import { accountRoute } from '../accounts/account-route.ts'
+import { accountRoute, type InOrganisation } from '../accounts/account-route.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Moment, Name } from '../http/fields.ts'
 import { viewAgent } from './agent-shape.ts'
@@ -19,9 +19,13 @@ export const AGENT_TOKEN_ROUTES = [
     path: '/organisations/:org/agents',
     who: 'member',
     body: null,
-    async handle({ deps, organisationId }) {
-      const agents = await listAgents(deps.db, organisationId)
-      return { status: 200, body: { data: agents.map(viewAgent) } }
+    async handle(visit) {
+      const agents = await listAgents(visit.deps.db, visit.organisationId)
+      // Where a program runs is for those who answer for it.
+      const data = agents.map((agent) =>
+        viewAgent(mayEnd(visit, agent) ? agent : { ...agent, lastUsedFrom: null }),
+      )
+      return { status: 200, body: { data } }
     },
   }),
   accountRoute({
@@ -52,12 +56,13 @@ export const AGENT_TOKEN_ROUTES = [
     path: '/organisations/:org/agents/:agent',
     who: 'member',
     body: null,
-    async handle({ deps, session, actor, organisationId, role, params }) {
+    async handle(visit) {
+      const { deps, actor, organisationId, params } = visit
       const found = await findAgent(deps.db, params.agent)
       if (found === undefined || found.organisationId !== organisationId) {
         refuseMissing('agt', params.agent)
       }
-      if (found.personId !== session.personId && !isAtLeast(role, 'admin')) {
+      if (!mayEnd(visit, found)) {
         refuse(
           'FORBIDDEN',
           'Cannot revoke the agents of others as a member: it needs an owner or an admin',
@@ -68,3 +73,11 @@ export const AGENT_TOKEN_ROUTES = [
     },
   }),
 ]
+
+/** A member ends none but their own. */
+function mayEnd(
+  { session, role }: Pick<InOrganisation, 'session' | 'role'>,
+  { personId }: Agent,
+): boolean {
+  return personId === session.personId || isAtLeast(role, 'admin')
+}

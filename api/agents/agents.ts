@@ -9,7 +9,7 @@ import {
 import { findMember } from '../../core/db/accounts/memberships.ts'
 import { lockOrganisation } from '../../core/db/configuration/organisations.ts'
 import type { Db } from '../../core/db/connection/db.ts'
-import { writeAudit } from '../../core/db/requests/audit.ts'
+import { writeAudit, type Actor } from '../../core/db/requests/audit.ts'
 import { refuse, refuseField } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { makeSecret } from '../../core/keys/secret-text.ts'
@@ -21,7 +21,7 @@ interface Hand {
   db: Db
   clock: Clock
   /** Recorded in the audit. */
-  actor: string
+  actor: Actor
 }
 
 /** An agent to make for a member. */
@@ -54,7 +54,7 @@ export async function createAgent(
     await auditAgent(tx, { ...made, email: member.email }, { actor, verb: 'create', now })
     return member.email
   })
-  const rest = { email, projectId: null, revokedAt: null, lastUsedAt: null }
+  const rest = { email, projectId: null, revokedAt: null, lastUsedAt: null, lastUsedFrom: null }
   return { agent: { ...made, ...rest }, token: text }
 }
 
@@ -88,7 +88,7 @@ async function refuseCrowd(
 async function auditAgent(
   tx: Db,
   { id, organisationId, name, email }: Pick<Agent, 'id' | 'organisationId' | 'name' | 'email'>,
-  { actor, verb, now }: { actor: string; verb: 'create' | 'revoke'; now: Date },
+  { actor, verb, now }: { actor: Actor; verb: 'create' | 'revoke'; now: Date },
 ): Promise<void> {
   const action = `agent.${verb}`
   const subject = { subjectKind: 'agent', subjectId: id, changes: { name, email } }

@@ -56,10 +56,10 @@ function withoutProject(input: Record<string, unknown>): unknown {
   return Object.fromEntries(Object.entries(input).filter(([member]) => member !== 'projectId'))
 }
 
-function principalOf({ id, organisationId, role }: AdmittedAgent): Principal {
+function principalOf({ id, organisationId, role, address }: AdmittedAgent): Principal {
   return {
     organisationId,
-    actor: `agent:${encodeId('agt', id)}`,
+    actor: { name: `agent:${encodeId('agt', id)}`, address },
     person: { role, sessionId: null },
     permissions: permissionsOf(role),
     isBound: false,

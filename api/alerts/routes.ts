@@ -119,7 +119,7 @@ async function shownAlert({
 
 /** These routes are for people alone. */
 export function personOf({ actor }: Pick<Principal, 'actor'>): string {
-  const id = decodeId('usr', actor.replace(/^user:/, ''))
+  const id = decodeId('usr', actor.name.replace(/^user:/, ''))
   assert(id !== undefined)
   return id
 }

@@ -16,10 +16,13 @@ export interface KeyDeps {
   requestsPerMinute: number
 }
 
-/** The headers of a request that say who asks, and for which project. */
-export interface KeyHeaders {
-  authorization?: string | undefined
-  'x-project-id'?: string | string[] | undefined
+/** A request as far as it says who asks, from where, and for which project. */
+export interface KeyedRequest {
+  headers: {
+    authorization?: string | undefined
+    'x-project-id'?: string | string[] | undefined
+  }
+  address: string
 }
 
 /**
@@ -28,12 +31,12 @@ export interface KeyHeaders {
  */
 export async function admit(
   deps: KeyDeps,
-  headers: KeyHeaders,
+  { headers, address }: KeyedRequest,
   onCounted: (window: RateWindow) => void,
 ): Promise<Access> {
   const named = headers['x-project-id']
   const namedProjectId = named === undefined ? undefined : decodeId('prj', String(named))
-  const use = await findUse(deps, headers.authorization, namedProjectId)
+  const use = await findUse(deps, headers.authorization, { namedProjectId, address })
   const window = windowOf(deps, use)
   onCounted(window)
   refuseCrowd(deps, use, window)
@@ -41,7 +44,7 @@ export async function admit(
   return {
     principal: {
       organisationId: use.organisationId,
-      actor: `key:${encodeId('key', use.id)}`,
+      actor: { name: `key:${encodeId('key', use.id)}`, address },
       permissions: use.permissions,
       isBound: use.projectId !== null,
     },
@@ -56,11 +59,11 @@ export async function admit(
 async function findUse(
   { db, clock, keyPrefix }: KeyDeps,
   authorization: string | undefined,
-  namedProjectId: string | undefined,
+  asked: { namedProjectId: string | undefined; address: string },
 ): Promise<KeyUse> {
   const [, text] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
   const hash = text === undefined ? undefined : parseApiKey(keyPrefix, text)
-  const use = hash && (await useApiKey(db, hash, { nowMs: clock.now(), namedProjectId }))
+  const use = hash && (await useApiKey(db, hash, { ...asked, nowMs: clock.now() }))
   return use ?? refuse('UNAUTHORIZED', 'API key is missing, invalid, expired or revoked')
 }
 

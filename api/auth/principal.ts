@@ -1,13 +1,14 @@
 import type { Role } from '../../core/accounts/role.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
+import type { Actor } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
 import { covers, type Need, type Permissions } from '../../core/keys/permissions.ts'
 
 /** Who acts. Routes are written against this, not against keys. */
 export interface Principal {
   organisationId: string
-  /** As it stands in the audit: `key:key_…`, `user:usr_…` or `agent:agt_…`. */
-  actor: string
+  /** As it stands in the audit. */
+  actor: Actor
   /** The person that acts, at the dashboard or by an agent, which has no session; absent for a key. */
   person?: { role: Role; sessionId: string | null }
   /** Null: unscoped, a member of the organisation. */

@@ -17,6 +17,8 @@ export interface AdmittedAgent {
   organisationId: string
   /** The role of its member at this moment. */
   role: Role
+  /** Where the call comes from. */
+  address: string
   /** The project that it has selected. */
   selected: NamedProject | undefined
 }

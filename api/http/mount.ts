@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { nowDoing } from '../../core/loop/watch.ts'
 import { admit } from '../auth/api-key.ts'
+import { callerAddress } from '../auth/caller-address.ts'
 import { demand, type Access } from '../auth/principal.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
 import type { Deps } from '../deps.ts'
@@ -28,7 +29,7 @@ interface Door {
 const API: Door = {
   prefix: '/v1',
   admit: async (deps, _route, request, reply) =>
-    await admit(deps, request.headers, (window) => {
+    await admit(deps, { headers: request.headers, address: callerAddress(request) }, (window) => {
       void reply.headers(rateHeaders(window))
     }),
 }
@@ -77,8 +78,8 @@ function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void
     config: { isPublic: true },
     // Before the body is read, as with keys.
     onRequest: async (request) => {
-      const { ip: remoteIp, headers } = request
-      const caller = { deps, remoteIp, authorization: headers.authorization }
+      const remoteIp = callerAddress(request)
+      const caller = { deps, remoteIp, authorization: request.headers.authorization }
       admissions.set(request, { admitted: await route.admit?.(caller) })
     },
     handler: async (request, reply) =>
@@ -90,7 +91,7 @@ function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void
           await runPublic(
             deps,
             route,
-            { remoteIp: request.ip, admitted: admissions.get(request)?.admitted },
+            { remoteIp: callerAddress(request), admitted: admissions.get(request)?.admitted },
             rawInput(request),
           ),
       ),
@@ -139,5 +140,5 @@ function readRepeatable({ principal }: Access, request: FastifyRequest): Repeata
   const query = url.slice(path.length)
   const project = String(headers['x-project-id'] ?? '')
   const content = [query, project, comparable(body)]
-  return { key, actor: principal.actor, method, path, content }
+  return { key, actor: principal.actor.name, method, path, content }
 }

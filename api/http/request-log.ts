@@ -3,6 +3,7 @@ import { Histogram } from 'prom-client'
 
 import type { EdgeFault } from '../../core/http/fault.ts'
 import { roundMs } from '../../core/log.ts'
+import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 import { codeOf } from './failure.ts'
 
@@ -26,7 +27,7 @@ export function logRequests(app: FastifyInstance, { registry, log }: Deps): void
         requestId: request.id,
         ...labels,
         code: codeOf(request),
-        remoteIp: request.ip,
+        remoteIp: callerAddress(request),
         durationMs: roundMs(reply.elapsedTime),
       },
       'Answered',

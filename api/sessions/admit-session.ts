@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { permissionsOf, roleOf } from '../../core/accounts/role.ts'
 import { refuse } from '../../core/errors.ts'
-import { decodeId, encodeId } from '../../core/ids.ts'
+import { decodeId } from '../../core/ids.ts'
 import type { Access } from '../auth/principal.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
 import type { Deps } from '../deps.ts'
 import type { KeyedRoute } from '../http/route.ts'
 import { refuseForeign } from './same-origin.ts'
-import { demandFresh, demandSession } from './session.ts'
+import { demandFresh, demandSession, personAt } from './session.ts'
 
 /**
  * Admits a person to a route, in the project that the path names, with the rights that their role has at this moment.
@@ -37,7 +37,7 @@ export async function admitSession(
   return {
     principal: {
       organisationId,
-      actor: `user:${encodeId('usr', personId)}`,
+      actor: personAt(personId, request),
       person: { role, sessionId: session.id },
       permissions: permissionsOf(role),
       isBound: false,

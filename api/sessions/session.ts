@@ -11,10 +11,12 @@ import {
   type SessionUse,
 } from '../../core/db/accounts/sessions.ts'
 import type { Db } from '../../core/db/connection/db.ts'
+import type { Actor } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
-import { newId } from '../../core/ids.ts'
+import { encodeId, newId } from '../../core/ids.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
 import { API_WINDOW_SECONDS, PASSWORD_FRESH_MINUTES } from '../../core/limits.ts'
+import { callerAddress } from '../auth/caller-address.ts'
 import { TooManyRequests, type RateWindow } from '../auth/rate-limit.ts'
 import type { Deps } from '../deps.ts'
 import { isOverTls, sessionCookie, sessionToken } from './cookie.ts'
@@ -75,6 +77,11 @@ export async function endSession(
 ): Promise<void> {
   const token = sessionToken(apiUrl, request)
   if (token !== undefined) await deleteSession(tx, hashSecret(token))
+}
+
+/** A person who acts by a request, as the audit has them. */
+export function personAt(personId: string, request: FastifyRequest): Actor {
+  return { name: `user:${encodeId('usr', personId)}`, address: callerAddress(request) }
 }
 
 /** Before a secret is shown or made: whoever finds an unlocked computer must not get it. */

@@ -4,7 +4,7 @@ import { lockPlanRows, writeSubscription } from '../db/billing/subscriptions.ts'
 import { boundWindow } from '../db/billing/usage.ts'
 import { setPlan } from '../db/configuration/organisations.ts'
 import type { Db } from '../db/connection/db.ts'
-import { writeAudit } from '../db/requests/audit.ts'
+import { writeAudit, type Actor } from '../db/requests/audit.ts'
 import { refuse } from '../errors.ts'
 import {
   entitlementsOf,
@@ -28,11 +28,11 @@ export interface BillingDeps {
 export interface PlanChange {
   organisationId: string
   /** Recorded in the audit. */
-  actor: string
+  actor: Actor
 }
 
 /** The actor of what time does by itself. */
-const SYSTEM = 'system'
+const SYSTEM: Actor = { name: 'system', address: null }
 
 /** An organisation's plan, held to the end of the transaction, and the moment it was settled at. */
 interface Settled {

@@ -17,13 +17,13 @@ export function clientAddress(
   }: Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } },
   trusted: CompiledCidrs,
 ): string {
-  let address = plain(socket.remoteAddress ?? '')
+  let address = plainAddress(socket.remoteAddress ?? '')
   const forwarded = String(headers['x-forwarded-for'] ?? '')
     .split(',')
     .slice(-HOPS_MAX)
   for (let said = forwarded.pop(); said !== undefined; said = forwarded.pop()) {
     if (!isWithin(address, trusted)) return address
-    const next = plain(said.trim())
+    const next = plainAddress(said.trim())
     // If a trusted proxy wrote something else than an address, the proxy is the last known one.
     if (isIP(next) === 0) return address
     address = next
@@ -32,7 +32,7 @@ export function clientAddress(
 }
 
 /** An IPv4 address that came over an IPv6 socket is the same address. */
-function plain(address: string): string {
+export function plainAddress(address: string): string {
   const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   return ipv4 ?? address
 }

@@ -52,7 +52,8 @@ test('a member makes an agent whose token is shown once, works at once and until
   expect(await works(token)).toBe(200)
   const { data } = (await as('owner').visit('GET', `${at}/agents`)).body
   const listed = data.find(({ id }: { id: string }) => id === rest.id)
-  expect(listed).toEqual({ ...rest, lastUsedAt: expect.any(String) })
+  const used = { lastUsedAt: expect.any(String), lastUsedFrom: '127.0.0.1' }
+  expect(listed).toEqual({ ...rest, ...used })
   expect(JSON.stringify(data)).not.toContain(token)
   world.clock.advance(61_000)
   expect(await works(token)).toBe(401)

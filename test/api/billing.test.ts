@@ -8,6 +8,7 @@ import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { followPlans, keepBilling } from '../../dataplane/housekeeper/tasks/billing.ts'
 import type { Answer } from '../kit/call-api.ts'
 import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
+import { TESTER } from '../kit/tester.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
@@ -44,7 +45,7 @@ async function customerOn(plan: 'hobby' | 'launch' | 'scale' | 'enterprise'): Pr
 }
 
 async function negotiate(organisationId: string, set: EntitlementOverrides): Promise<void> {
-  const tenancy = { ...world.deps, actor: 'test' }
+  const tenancy = { ...world.deps, actor: TESTER }
   await overridePlan(tenancy, uuid('org', organisationId), { clear: false, set })
 }
 

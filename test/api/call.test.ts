@@ -19,7 +19,12 @@ function access(permissions: Permissions | null): Access {
   const organisationId = decodeId('org', world.organisationId) ?? ''
   const projectId = decodeId('prj', world.projectId) ?? ''
   return {
-    principal: { organisationId, actor: 'user:somebody', permissions, isBound: false },
+    principal: {
+      organisationId,
+      actor: { name: 'user:somebody', address: '192.0.2.7' },
+      permissions,
+      isBound: false,
+    },
     reach: { organisationId, projectId: undefined },
     project: () => projectId,
   }
@@ -45,10 +50,12 @@ test('runRoute() does for any access what a key does over HTTP, and audits who d
   expect(list.body.data).toEqual([made])
   const audited = await world.db
     .selectFrom('audit')
-    .select(['actor', 'action'])
+    .select(['actor', 'action', 'address'])
     .where('actor', '=', 'user:somebody')
     .execute()
-  expect(audited).toEqual([{ actor: 'user:somebody', action: 'source.create' }])
+  expect(audited).toEqual([
+    { actor: 'user:somebody', action: 'source.create', address: '192.0.2.7' },
+  ])
 })
 
 test('runRoute() refuses an access without the permission before it reads the input', async () => {

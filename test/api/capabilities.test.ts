@@ -260,6 +260,7 @@ test('an agent can do no more than its member at that moment', async () => {
       id: uuid('agt', agent.id),
       organisationId: place.organisationId,
       role,
+      address: '192.0.2.1',
       selected: undefined,
     } as const
     return await runCapability(world.deps, explicit, { agent: caller, sent: {}, signal })
@@ -282,7 +283,12 @@ test('the role of an agent is that of its member with each call', async () => {
     personId: uuid('usr', agent.memberId),
   }
   const seen = async () =>
-    (await useAgent(world.db, hashSecret(agent.token), world.clock.now()))?.role
+    (
+      await useAgent(world.db, hashSecret(agent.token), {
+        nowMs: world.clock.now(),
+        address: '192.0.2.1',
+      })
+    )?.role
   expect(await seen()).toBe('owner')
   await setRole(world.db, { ...place, role: 'member' })
   expect(await seen()).toBe('member')

@@ -13,6 +13,7 @@ import { eventsStoredSubject } from '../../core/notices/notice-subjects.ts'
 import { listen, type Listener } from '../kit/event-stream.ts'
 import { eventually, SOON_MS, startRelay } from '../kit/relay.ts'
 import { seedRoute, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
+import { TESTER } from '../kit/tester.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
 let world: World
@@ -378,7 +379,7 @@ test('a client that does not keep up gets gap and is closed, holds others up not
 }, 60_000)
 
 test('a stream ends within a second when its key is revoked, expires or is rescoped', async () => {
-  const tenancy = { ...world.deps, actor: 'test' }
+  const tenancy = { ...world.deps, actor: TESTER }
   const ends: [string, (id: string) => Promise<unknown> | void][] = [
     ['revoked', async (id) => await endKey(tenancy, id)],
     ['rescoped', async (id) => await rescopeKey(tenancy, id, { events: 'none', sources: 'read' })],

@@ -8,6 +8,7 @@ import { listInvitations, openInvitations } from '../../core/db/configuration/in
 import { Refusal } from '../../core/errors.ts'
 import { runAdmin } from '../kit/program.ts'
 import { uuid } from '../kit/seed.ts'
+import { TESTER } from '../kit/tester.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
@@ -20,7 +21,7 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 
 /** An organisation whose plan has five seats, and how to invite somebody into it. */
 async function openOrganisation() {
-  const tenancy = { ...world.deps, actor: 'test' }
+  const tenancy = { ...world.deps, actor: TESTER }
   const tenant = await world.createTenant('launch')
   const organisationId = uuid('org', tenant.organisationId)
   const ask = async (name: string) =>

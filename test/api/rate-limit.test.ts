@@ -64,7 +64,7 @@ test('a request is counted without a wait for the disk, which what is written ne
   await using world = await startWorld({ requestsPerMinute: 600 })
   await world.deps.db.connection().execute(async (one) => {
     const hash = parseApiKey(world.deps.keyPrefix, world.key) ?? Buffer.alloc(0)
-    const at = { nowMs: world.deps.clock.now(), namedProjectId: undefined }
+    const at = { nowMs: world.deps.clock.now(), namedProjectId: undefined, address: '192.0.2.1' }
     const settingOf = async (db: Db): Promise<string | undefined> => {
       const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(
         db,

@@ -339,7 +339,11 @@ test('notices list prints what the organisation must hear of, and nothing of ano
   const list = async (organisationId: string): Promise<unknown> => {
     const run = readCommand(['notices', 'list', '--organisation', organisationId])
     if ('help' in run) throw new Error('Expected a command')
-    const context = { ...world.deps, actor: 'admin', settings: readSettings({}) }
+    const context = {
+      ...world.deps,
+      actor: { name: 'admin', address: null },
+      settings: readSettings({}),
+    }
     return await run(context)
   }
   expect(await list(world.organisationId)).toContainEqual({

@@ -18,6 +18,7 @@ import {
   type WorkerProcess,
 } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
+import { TESTER } from '../kit/tester.ts'
 
 const DIVIDED_MS = 10_000
 /** Less than what is left of a lease: whoever stopped has given up its partitions. */
@@ -206,7 +207,7 @@ test('a change of plan moves what waits to the partition that it then has', asyn
     const { rows } = await sql`select from delivery_waiting`.execute(relay.db)
     expect(rows).toHaveLength(4)
   })
-  await changePlan({ ...relay.deps, actor: 'test' }, uuid('org', tenant.organisationId), 'scale')
+  await changePlan({ ...relay.deps, actor: TESTER }, uuid('org', tenant.organisationId), 'scale')
   retried.endpoint.respond = says(200)
   for (const { destination } of routes) {
     const change = { data: { isEnabled: true } }

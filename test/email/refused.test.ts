@@ -6,6 +6,7 @@ import { openDatabaseLink } from '../kit/database-link.ts'
 import { setRateLimit } from '../kit/limits.ts'
 import { eventually, openIngestOn, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
+import { TESTER } from '../kit/tester.ts'
 import { deliver, RawSmtp } from './mailbox.ts'
 
 let relay: Relay
@@ -124,7 +125,7 @@ test('a used-up quota asks to try again, and leaves no event', async () => {
   const tenant = await relay.createTenant('hobby')
   const { source } = await relay.route({ source: { kind: 'email' }, key: tenant.key })
   const id = uuid('org', tenant.organisationId)
-  await overridePlan({ ...relay.deps, actor: 'test' }, id, {
+  await overridePlan({ ...relay.deps, actor: TESTER }, id, {
     clear: true,
     set: { deliveryQuota: 1 },
   })

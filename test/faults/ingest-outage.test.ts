@@ -16,6 +16,7 @@ import { openNats } from '../../core/nats.ts'
 import { BUILT_IN_PLANS } from '../../core/plans/built-in-plans.ts'
 import { eventually, openIngestOn, startRelay } from '../kit/relay.ts'
 import { scratch, startTestNats, startTestPostgres } from '../kit/servers.ts'
+import { TESTER } from '../kit/tester.ts'
 
 const clock = { now: () => Date.now() }
 const log = pino({ level: 'silent' })
@@ -29,7 +30,7 @@ test('without PostgreSQL ingest answers 503 with Retry-After, and takes webhooks
   const pool = openPool({ url: postgres.url, max: 4, log, statementTimeoutMs: 5_000 })
   const db = stack.use(openDb(pool))
   await migrate(db, clock.now())
-  const tenancy = { db, clock, plans: BUILT_IN_PLANS, ledger: recordFacts, actor: 'test' }
+  const tenancy = { db, clock, plans: BUILT_IN_PLANS, ledger: recordFacts, actor: TESTER }
   const { organisation, defaultProjectId } = await createOrganisation(tenancy, {
     name: 'Test',
     plan: 'enterprise',

@@ -18,6 +18,7 @@ import {
 } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
 import { scratch, startTestNats } from '../kit/servers.ts'
+import { TESTER } from '../kit/tester.ts'
 
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -161,7 +162,7 @@ test('spooled events of a hard-capped organisation are counted, beyond the limit
   const tenant = await relay.createTenant('hobby')
   const id = uuid('org', tenant.organisationId)
   const set = { deliveryQuota: 3 }
-  await overridePlan({ ...relay.deps, actor: 'test' }, id, { clear: true, set })
+  await overridePlan({ ...relay.deps, actor: TESTER }, id, { clear: true, set })
   const { source, endpoint } = await relay.route({ key: tenant.key })
   idOf(await send(source, 1))
   const ids = await outage(async () => {

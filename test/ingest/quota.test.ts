@@ -13,6 +13,7 @@ import {
   type Resource,
 } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
+import { TESTER } from '../kit/tester.ts'
 import type { Tenant } from '../kit/world.ts'
 
 const DAY_MS = 86_400_000
@@ -28,7 +29,7 @@ afterAll(async () => await relay[Symbol.asyncDispose]())
 
 async function negotiate({ organisationId }: Tenant, set: EntitlementOverrides): Promise<void> {
   const id = uuid('org', organisationId)
-  await overridePlan({ ...relay.deps, actor: 'test' }, id, { clear: true, set })
+  await overridePlan({ ...relay.deps, actor: TESTER }, id, { clear: true, set })
   await announceChanges(relay, [{ kind: 'organisation', id }])
 }
 

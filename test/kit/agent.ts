@@ -4,6 +4,7 @@ import { encodeId } from '../../core/ids.ts'
 import { seedPerson } from './browser-like.ts'
 import type { Answer } from './call-api.ts'
 import { uuid } from './seed.ts'
+import { TESTER } from './tester.ts'
 import type { World } from './world.ts'
 
 export interface SeededAgent {
@@ -25,7 +26,7 @@ export async function seedAgent(
     [organisationId]: role,
   })
   const { agent, token } = await createAgent(
-    { ...world.deps, actor: 'test' },
+    { ...world.deps, actor: TESTER },
     {
       organisationId: uuid('org', organisationId),
       personId: uuid('usr', memberId),

@@ -35,6 +35,7 @@ import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { KeyStore } from '../../core/verify/keys.ts'
 import { callApi, type Answer, type CallOptions } from './call-api.ts'
+import { TESTER } from './tester.ts'
 
 const KEY_PREFIX = 'pst'
 
@@ -172,7 +173,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
   const app = stack.use(buildApp(deps))
   const apiUrl = await app.listen({ host: '127.0.0.1', port: 0 })
-  const tenancy: Tenancy = { ...deps, actor: 'test' }
+  const tenancy: Tenancy = { ...deps, actor: TESTER }
   const tenant = await makeTenant(tenancy, options.plan ?? 'enterprise')
   return {
     ...tenant,

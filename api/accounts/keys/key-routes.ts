@@ -31,9 +31,13 @@ export const KEY_ROUTES = [
     path: '/organisations/:org/keys',
     who: 'member',
     body: null,
-    async handle({ deps, organisationId }) {
-      const keys = await listApiKeys(deps.db, organisationId)
-      return { status: 200, body: { data: keys.map(viewKey) } }
+    async handle(visit) {
+      const keys = await listApiKeys(visit.deps.db, visit.organisationId)
+      // Where a program runs is for those who answer for it.
+      const data = keys.map((key) =>
+        viewKey(mayChange(visit, key) ? key : { ...key, lastUsedFrom: null }),
+      )
+      return { status: 200, body: { data } }
     },
   }),
   accountRoute({
@@ -96,17 +100,20 @@ export const KEY_ROUTES = [
   }),
 ]
 
-/** The key that the path names. A member changes none but their own. */
-async function demandKey({
-  deps,
-  session,
-  organisationId,
-  role,
-  params,
-}: InOrganisation<{ org: string; key: string }>): Promise<ApiKey> {
+/** A member changes none but their own. */
+function mayChange(
+  { session, role }: Pick<InOrganisation, 'session' | 'role'>,
+  { createdBy }: ApiKey,
+): boolean {
+  return createdBy === session.personId || isAtLeast(role, 'admin')
+}
+
+/** The key that the path names. */
+async function demandKey(visit: InOrganisation<{ org: string; key: string }>): Promise<ApiKey> {
+  const { deps, organisationId, params } = visit
   const key = await findApiKey(deps.db, params.key)
   if (key === undefined || key.organisationId !== organisationId) refuseMissing('key', params.key)
-  if (key.createdBy !== session.personId && !isAtLeast(role, 'admin')) {
+  if (!mayChange(visit, key)) {
     refuse(
       'FORBIDDEN',
       'Cannot change the keys of others as a member: it needs an owner or an admin',

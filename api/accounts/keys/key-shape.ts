@@ -16,6 +16,7 @@ export function viewKey(key: ApiKey): Record<string, unknown> {
     revokedAt: moment(key.revokedAt),
     createdBy: key.createdBy === null ? null : encodeId('usr', key.createdBy),
     lastUsedAt: moment(key.lastUsedAt),
+    lastUsedFrom: key.lastUsedFrom,
     createdAt: timestamp(key.createdAt.getTime()),
   }
 }

@@ -25,8 +25,9 @@ export function viewAudit(row: AuditRow): Record<string, unknown> {
   return {
     id: row.id,
     at: timestamp(row.at.getTime()),
-    actor: row.actor,
+    actor: row.actor.name,
     actorName: row.actorName,
+    address: row.actor.address,
     action: row.action,
     projectId: row.projectId === null ? null : encodeId('prj', row.projectId),
     subjectKind: row.subjectKind,

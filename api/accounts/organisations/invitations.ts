@@ -11,7 +11,7 @@ import {
 } from '../../../core/db/configuration/invitations.ts'
 import { findOrganisation, lockOrganisation } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
-import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { writeAudit, type Actor } from '../../../core/db/requests/audit.ts'
 import { refuse } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
@@ -122,7 +122,7 @@ export async function endInvitation(
 async function end(
   tx: Db,
   invitation: Invitation,
-  { actor, now }: { actor: string; now: Date },
+  { actor, now }: { actor: Actor; now: Date },
 ): Promise<void> {
   await revokeInvitation(tx, invitation.id, now)
   await audit(tx, invitation, { actor, action: 'invitation.revoke', now })
@@ -131,7 +131,7 @@ async function end(
 async function audit(
   tx: Db,
   { id, organisationId, email, role }: Invitation,
-  { actor, action, now }: { actor: string; action: string; now: Date },
+  { actor, action, now }: { actor: Actor; action: string; now: Date },
 ): Promise<void> {
   await writeAudit(
     tx,

@@ -9,7 +9,7 @@ import {
 } from '../../../core/db/accounts/memberships.ts'
 import { lockOrganisation } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
-import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { writeAudit, type Actor } from '../../../core/db/requests/audit.ts'
 import { refuse } from '../../../core/errors.ts'
 import { refuseMissing } from '../../http/failure.ts'
 import type { Tenancy } from './organisations.ts'
@@ -67,7 +67,7 @@ export async function removeMember(
 export async function auditMember(
   tx: Db,
   { organisationId, personId }: { organisationId: string; personId: string },
-  entry: { actor: string; action: string; changes: Record<string, unknown>; now: number },
+  entry: { actor: Actor; action: string; changes: Record<string, unknown>; now: number },
 ): Promise<void> {
   const { actor, action, changes, now } = entry
   const subject = { subjectKind: 'user', subjectId: personId }

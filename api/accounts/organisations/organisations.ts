@@ -18,7 +18,7 @@ import {
 import { findProject, insertProject } from '../../../core/db/configuration/projects.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
-import { writeAudit } from '../../../core/db/requests/audit.ts'
+import { writeAudit, type Actor } from '../../../core/db/requests/audit.ts'
 import { refuse, refuseField } from '../../../core/errors.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
 import { makeApiKey } from '../../../core/keys/api-key.ts'
@@ -39,7 +39,7 @@ export interface Tenancy {
   plans: Plans
   ledger: Ledger
   /** Recorded in the audit. */
-  actor: string
+  actor: Actor
 }
 
 const DEFAULT_PROJECT_NAME = 'Default'
@@ -183,6 +183,7 @@ export async function createKey(
     revokedAt: null,
     createdBy: createdBy ?? null,
     lastUsedAt: null,
+    lastUsedFrom: null,
     createdAt: now,
     updatedAt: now,
   }
@@ -242,7 +243,7 @@ function refuseEmpty(permissions: Permissions | null): void {
 async function auditKey(
   tx: Db,
   key: ApiKey,
-  { actor, action, now }: { actor: string; action: string; now: Date },
+  { actor, action, now }: { actor: Actor; action: string; now: Date },
 ): Promise<void> {
   const { organisationId, projectId, name, permissions } = key
   await writeAudit(

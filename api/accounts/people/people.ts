@@ -8,6 +8,12 @@ import { violates } from '../../../core/db/connection/failures.ts'
 import { refuse } from '../../../core/errors.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../../core/limits.ts'
+import type { Deps } from '../../deps.ts'
+
+/** Somebody comes who is not signed in yet: where from stands in the audit of what becomes of it. */
+export interface Entrance extends Deps {
+  address: string
+}
 
 /** A password as it is chosen. */
 export const NewPassword = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX)

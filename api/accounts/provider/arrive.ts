@@ -12,11 +12,10 @@ import { Refusal } from '../../../core/errors.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
 import { NAME_LENGTH_MAX } from '../../../core/limits.ts'
 import { entitlementsOf } from '../../../core/plans/plans.ts'
-import type { Deps } from '../../deps.ts'
 import type { Identified } from '../../sign-on/provider.ts'
 import { Email } from '../organisations/invitations.ts'
 import { auditMember } from '../organisations/members.ts'
-import { addPerson } from '../people/people.ts'
+import { addPerson, type Entrance } from '../people/people.ts'
 import { acceptOwn } from '../sign-in/accept.ts'
 import { signUp } from '../sign-in/sign-up.ts'
 import { Unwelcome } from './problems.ts'
@@ -26,7 +25,7 @@ import { Unwelcome } from './problems.ts'
  * provider has verified leads to the account that has it, or makes one for whoever is invited, is of an allowed domain, or
  * may sign up. Open invitations of the address are accepted. To be called in the transaction that begins the session.
  */
-export async function arrive(tx: Db, deps: Deps, who: Identified): Promise<string> {
+export async function arrive(tx: Db, deps: Entrance, who: Identified): Promise<string> {
   const now = new Date(deps.clock.now())
   const email = verifiedEmail(who)
   const known = await findIdentity(tx, who.issuer, who.subject)
@@ -61,7 +60,7 @@ function newcomer(email: string, { name }: Identified, now: Date): Person {
 }
 
 /** Makes an account for somebody who has a reason to come. */
-async function welcome(tx: Db, deps: Deps, person: Person): Promise<string> {
+async function welcome(tx: Db, deps: Entrance, person: Person): Promise<string> {
   const { accounts } = deps
   const isInvited = (await openInvitationsOf(tx, person.email, person.createdAt)).length > 0
   if (isInvited) {
@@ -85,7 +84,7 @@ async function welcome(tx: Db, deps: Deps, person: Person): Promise<string> {
 /** Accepts what the address was invited to, as far as there are seats. How many organisations were joined. */
 async function acceptAll(
   tx: Db,
-  deps: Deps,
+  deps: Entrance,
   joiner: { personId: string; email: string },
 ): Promise<number> {
   const now = new Date(deps.clock.now())
@@ -103,8 +102,8 @@ async function acceptAll(
 }
 
 /** A colleague of an allowed domain joins the organisation that the installation began with. */
-async function joinOldest(tx: Db, deps: Deps, { id: personId, email }: Person): Promise<void> {
-  const { accounts, clock, plans } = deps
+async function joinOldest(tx: Db, deps: Entrance, { id: personId, email }: Person): Promise<void> {
+  const { accounts, address, clock, plans } = deps
   const [oldest] = await listOrganisations(tx)
   const organisation = oldest && (await lockOrganisation(tx, oldest.id))
   if (organisation === undefined) {
@@ -119,7 +118,7 @@ async function joinOldest(tx: Db, deps: Deps, { id: personId, email }: Person): 
   const place = { organisationId: organisation.id, personId }
   const role = accounts.defaultRole
   await insertMembership(tx, { ...place, role, now })
-  const actor = `user:${encodeId('usr', personId)}`
+  const actor = { name: `user:${encodeId('usr', personId)}`, address }
   const changes = { email, role }
   await auditMember(tx, place, { actor, action: 'member.join', changes, now: now.getTime() })
 }

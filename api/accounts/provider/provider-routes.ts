@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import { refuse } from '../../../core/errors.ts'
 import { PROVIDER_FLOW_MINUTES } from '../../../core/limits.ts'
+import { callerAddress } from '../../auth/caller-address.ts'
 import type { Deps } from '../../deps.ts'
 import type { Answer } from '../../http/route.ts'
 import { beginSession } from '../../sessions/session.ts'
@@ -60,7 +61,7 @@ export const PROVIDER_ROUTES = [
         throw new Unwelcome('failed', 'The provider did not ask the person again')
       }
       const cookie = await deps.db.transaction().execute(async (tx) => {
-        const personId = await arrive(tx, deps, who)
+        const personId = await arrive(tx, { ...deps, address: callerAddress(request) }, who)
         return await beginSession(tx, deps, request, personId)
       })
       await ensurePartitions(deps.db, deps.clock.now())

@@ -19,7 +19,7 @@ import { entitlementsOf } from '../../../core/plans/plans.ts'
 import type { Deps } from '../../deps.ts'
 import { auditMember } from '../organisations/members.ts'
 import { refuseLink } from '../people/links.ts'
-import { addPerson, newPerson, NewPassword } from '../people/people.ts'
+import { addPerson, newPerson, NewPassword, type Entrance } from '../people/people.ts'
 import { provePassword } from '../people/prove-password.ts'
 
 /** Whoever accepts, by their own account or by that of their session. */
@@ -61,7 +61,7 @@ export async function joinerOf(deps: Deps, acceptance: Acceptance): Promise<Join
 /** Makes somebody a member as the invitation of a token says, which is used up. To be called in a transaction. */
 export async function acceptInvitation(
   tx: Db,
-  deps: Deps,
+  deps: Entrance,
   token: string,
   joiner: Joiner,
 ): Promise<void> {
@@ -78,7 +78,7 @@ export async function acceptInvitation(
 /** The same of an invitation that is open, for whoever has proved that its address is theirs. */
 export async function acceptOwn(
   tx: Db,
-  deps: Deps,
+  deps: Entrance,
   { id, organisationId }: Invitation,
   joiner: Pick<Joiner, 'personId' | 'email'>,
 ): Promise<void> {
@@ -90,7 +90,7 @@ export async function acceptOwn(
 
 async function join(
   tx: Db,
-  { clock, plans }: Deps,
+  { address, clock, plans }: Entrance,
   {
     organisation,
     invitation,
@@ -119,7 +119,7 @@ async function join(
     tx,
     { organisationId, personId },
     {
-      actor: `user:${encodeId('usr', personId)}`,
+      actor: { name: `user:${encodeId('usr', personId)}`, address },
       action: 'member.join',
       changes: { email, role },
       now: now.getTime(),

@@ -7,10 +7,10 @@ import { findPerson, setPassword } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import { refuse } from '../../../core/errors.ts'
-import { encodeId } from '../../../core/ids.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { callerAddress } from '../../auth/caller-address.ts'
 import { Name } from '../../http/fields.ts'
-import { beginSession } from '../../sessions/session.ts'
+import { beginSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
 import { auditMember } from '../organisations/members.ts'
@@ -48,7 +48,8 @@ export const JOIN_ROUTES = [
     body: z.strictObject({ token: Token, email: Email, name: Name, password: NewPassword }),
     async handle({ deps, request, body: { token, ...wish } }) {
       const person = await newPerson(wish, deps.clock.now())
-      const tenancy = { ...deps, actor: 'setup' }
+      const actor = { name: 'setup', address: callerAddress(request) }
+      const tenancy = { ...deps, actor }
       const plan = deps.accounts.defaultPlan
       const cookie = await deps.db.transaction().execute(async (tx) => {
         await setUp(tx, tenancy, { token, person, plan })
@@ -77,7 +78,7 @@ export const JOIN_ROUTES = [
       }
       const person = await newPerson(wish, deps.clock.now())
       const cookie = await deps.db.transaction().execute(async (tx) => {
-        await signUp(tx, deps, { person, organisationName })
+        await signUp(tx, { ...deps, address: callerAddress(request) }, { person, organisationName })
         return await beginSession(tx, deps, request, person.id)
       })
       await ensurePartitions(deps.db, deps.clock.now())
@@ -100,7 +101,7 @@ export const JOIN_ROUTES = [
     async handle({ deps, request, body }) {
       const joiner = await joinerOf(deps, { ...body, name: body.name })
       const cookie = await deps.db.transaction().execute(async (tx) => {
-        await acceptInvitation(tx, deps, body.token, joiner)
+        await acceptInvitation(tx, { ...deps, address: callerAddress(request) }, body.token, joiner)
         return await beginSession(tx, deps, request, joiner.personId)
       })
       const session = await viewSession(deps.db, joiner)
@@ -127,7 +128,7 @@ export const JOIN_ROUTES = [
     isOfPasswords: true,
     who: 'anybody',
     body: z.strictObject({ token: Token, password: NewPassword }),
-    async handle({ deps, body: { token, password } }) {
+    async handle({ deps, request, body: { token, password } }) {
       const hash = await hashPassword(password)
       const now = new Date(deps.clock.now())
       await deps.db.transaction().execute(async (tx) => {
@@ -136,7 +137,7 @@ export const JOIN_ROUTES = [
         if (person === undefined) refuseLink()
         await setPassword(tx, person.id, hash, now)
         await deleteSessions(tx, person.id)
-        const actor = `user:${encodeId('usr', person.id)}`
+        const actor = personAt(person.id, request)
         for (const { organisationId } of await listMemberships(tx, person.id)) {
           const place = { organisationId, personId: person.id }
           const changes = { email: person.email }

@@ -50,7 +50,7 @@ export async function setUp(
     {
       organisationId: organisation.id,
       projectId: null,
-      actor: `user:${encodeId('usr', person.id)}`,
+      actor: { ...tenancy.actor, name: `user:${encodeId('usr', person.id)}` },
       action: 'member.join',
       subjectKind: 'user',
       subjectId: person.id,

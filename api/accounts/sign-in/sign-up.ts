@@ -2,19 +2,18 @@ import { insertMembership } from '../../../core/db/accounts/memberships.ts'
 import type { Person } from '../../../core/db/accounts/people.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { encodeId } from '../../../core/ids.ts'
-import type { Deps } from '../../deps.ts'
 import { auditMember } from '../organisations/members.ts'
 import { addOrganisation } from '../organisations/organisations.ts'
-import { addPerson } from '../people/people.ts'
+import { addPerson, type Entrance } from '../people/people.ts'
 
 /** An account with an organisation of its own. To be called in the transaction that begins the person's session. */
 export async function signUp(
   tx: Db,
-  deps: Deps,
+  deps: Entrance,
   { person, organisationName }: { person: Person; organisationName: string },
 ): Promise<void> {
   await addPerson(tx, person)
-  const actor = `user:${encodeId('usr', person.id)}`
+  const actor = { name: `user:${encodeId('usr', person.id)}`, address: deps.address }
   const wish = { name: organisationName, plan: deps.accounts.defaultPlan }
   const { organisation } = await addOrganisation(tx, { ...deps, actor }, wish)
   const place = { organisationId: organisation.id, personId: person.id }

@@ -160,7 +160,7 @@ export class LiveStreams implements EventStreams {
     const ofOrganisation = [...this.#open.values()].filter(
       (one) => one.organisationId === organisationId,
     )
-    const own = ofOrganisation.filter((one) => one.actor === actor).length
+    const own = ofOrganisation.filter((one) => one.actor === actor.name).length
     if (own >= perKey) {
       const by = person === undefined ? 'API key' : 'person'
       throw new TooManyRequests(
@@ -221,7 +221,7 @@ export class LiveStreams implements EventStreams {
 
   #add(stream: LiveStream, { principal, projectId }: StreamRequest): void {
     this.#open.set(stream, {
-      actor: principal.actor,
+      actor: principal.actor.name,
       organisationId: principal.organisationId,
       grant: { ...credentialOf(principal), projectId },
       rights: textOf(principal.person ?? principal),
@@ -269,7 +269,7 @@ export class LiveStreams implements EventStreams {
 function credentialOf({ actor, person }: Principal): Omit<StreamGrant, 'projectId'> {
   const session = person?.sessionId ?? undefined
   if (session !== undefined) return { by: 'session', id: session }
-  const id = decodeId('key', actor.replace('key:', ''))
+  const id = decodeId('key', actor.name.replace('key:', ''))
   assert(id !== undefined, 'Only the streams of keys and of sessions are watched')
   return { by: 'key', id }
 }

@@ -18,6 +18,8 @@ export interface Agent {
   revokedAt: Date | null
   /** The minute of its last call. */
   lastUsedAt: Date | null
+  /** Where its last call came from. */
+  lastUsedFrom: string | null
   createdAt: Date
 }
 
@@ -42,7 +44,7 @@ export interface AgentUse {
 export async function useAgent(
   db: Db,
   tokenHash: Buffer,
-  nowMs: number,
+  { nowMs, address }: { nowMs: number; address: string },
 ): Promise<AgentUse | undefined> {
   const now = new Date(nowMs)
   // A window that begins in the future was begun before the clock was set back.
@@ -52,7 +54,8 @@ export async function useAgent(
     with used as (
       update agent set
         window_requests = case when ${isRunning} then agent.window_requests + 1 else 1 end,
-        window_started_at = case when ${isRunning} then agent.window_started_at else ${now} end
+        window_started_at = case when ${isRunning} then agent.window_started_at else ${now} end,
+        last_used_from = ${address}
       from membership
       where agent.token_hash = ${tokenHash} and ${isLive(now)}
         and membership.organisation_id = agent.organisation_id
@@ -171,6 +174,7 @@ function agents(db: Db) {
       'agent.expires_at as expiresAt',
       'agent.revoked_at as revokedAt',
       'agent.window_started_at as lastUsedAt',
+      'agent.last_used_from as lastUsedFrom',
       'agent.created_at as createdAt',
     ])
 }

@@ -55,6 +55,7 @@ export interface AccountTables {
     expires_at: Time | null
     revoked_at: Time | null
     window_started_at: Time | null
+    last_used_from: string | null
     window_requests: Generated<number>
     created_at: Time
   }

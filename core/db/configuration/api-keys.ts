@@ -19,6 +19,8 @@ export interface ApiKey {
   createdBy: string | null
   /** The minute of its last request. */
   lastUsedAt: Date | null
+  /** Where its last request came from. */
+  lastUsedFrom: string | null
   createdAt: Date
   updatedAt: Date
 }
@@ -45,7 +47,11 @@ export interface KeyUse {
 export async function useApiKey(
   db: Db,
   hash: Buffer,
-  { nowMs, namedProjectId }: { nowMs: number; namedProjectId: string | undefined },
+  {
+    nowMs,
+    namedProjectId,
+    address,
+  }: { nowMs: number; namedProjectId: string | undefined; address: string },
 ): Promise<KeyUse | undefined> {
   const now = new Date(nowMs)
   // A window that begins in the future was begun before the clock was set back.
@@ -64,7 +70,8 @@ export async function useApiKey(
     with used as (
       update api_key set
         window_requests = case when ${isRunning} then window_requests + 1 else 1 end,
-        window_started_at = case when ${isRunning} then window_started_at else ${now} end
+        window_started_at = case when ${isRunning} then window_started_at else ${now} end,
+        last_used_from = ${address}
       where secret_hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > ${now})
       returning id, organisation_id, project_id, permissions, window_requests, window_started_at
     )
@@ -90,7 +97,7 @@ export async function useApiKey(
 
 export async function insertApiKey(
   db: Db,
-  key: Omit<ApiKey, 'lastUsedAt'> & { secretHash: Buffer },
+  key: Omit<ApiKey, 'lastUsedAt' | 'lastUsedFrom'> & { secretHash: Buffer },
 ): Promise<void> {
   await db
     .insertInto('api_key')
@@ -161,6 +168,7 @@ function toApiKey(row: Selectable<Tables['api_key']>): ApiKey {
     revokedAt: row.revoked_at,
     createdBy: row.created_by,
     lastUsedAt: row.window_started_at,
+    lastUsedFrom: row.last_used_from,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }

@@ -34,6 +34,7 @@ export interface ApiKeyTable {
   expires_at: Time | null
   revoked_at: Time | null
   window_started_at: Time | null
+  last_used_from: string | null
   window_requests: Generated<number>
   created_by: string | null
   created_at: Time

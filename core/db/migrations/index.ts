@@ -25,6 +25,7 @@ import { up as mail } from './0022-mail.ts'
 import { up as alerts } from './0023-alerts.ts'
 import { up as agents } from './0024-agents.ts'
 import { up as backlog } from './0025-backlog.ts'
+import { up as addresses } from './0026-addresses.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -53,4 +54,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0023-alerts': { up: alerts },
   '0024-agents': { up: agents },
   '0025-backlog': { up: backlog },
+  '0026-addresses': { up: addresses },
 }

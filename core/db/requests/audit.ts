@@ -3,12 +3,19 @@ import { sql } from 'kysely'
 import { decodeId, encodeId, newId, type Prefix } from '../../ids.ts'
 import type { Db } from '../connection/db.ts'
 
+/** Who acts, and from where. */
+export interface Actor {
+  /** `user:usr_…`, `key:key_…`, `agent:agt_…`, or `admin` for the command line. */
+  name: string
+  /** The address of the client; null for the command line, and for what Postern does by itself. */
+  address: string | null
+}
+
 /** Who changed what, and how; secrets never get here. (decisions: Resources, "an audit row") */
 export interface AuditEntry {
   organisationId: string
   projectId: string | null
-  /** `user:usr_…`, `key:key_…`, `agent:agt_…`, or `admin` for the command line. */
-  actor: string
+  actor: Actor
   /** `<kind>.<verb>`. */
   action: string
   subjectKind: string
@@ -24,7 +31,8 @@ export async function writeAudit(db: Db, entry: AuditEntry, nowMs: number): Prom
       id: newId(nowMs),
       organisation_id: entry.organisationId,
       project_id: entry.projectId,
-      actor: entry.actor,
+      actor: entry.actor.name,
+      address: entry.actor.address,
       action: entry.action,
       subject_kind: entry.subjectKind,
       subject_id: entry.subjectId,
@@ -60,7 +68,7 @@ export async function listAudit(
     id: row.id,
     organisationId: row.organisation_id,
     projectId: row.project_id,
-    actor: row.actor,
+    actor: { name: row.actor, address: row.address },
     actorName: names.get(row.actor) ?? null,
     action: row.action,
     subjectKind: row.subject_kind,

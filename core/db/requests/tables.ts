@@ -5,6 +5,7 @@ export interface AuditTable {
   organisation_id: string
   project_id: string | null
   actor: string
+  address: string | null
   action: string
   subject_kind: string
   subject_id: string

@@ -44,6 +44,8 @@ export interface Key {
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
+  /** Null also of others' for members. */
+  lastUsedFrom: string | null
   createdBy: string | null
   createdAt: string
 }
@@ -59,6 +61,8 @@ export interface Agent {
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
+  /** Null also of others' for members. */
+  lastUsedFrom: string | null
 }
 
 export interface AuditEntry {
@@ -66,6 +70,8 @@ export interface AuditEntry {
   at: string
   actor: string
   actorName: string | null
+  /** Null for the command line and for Postern itself. */
+  address: string | null
   action: string
   projectId: string | null
   subjectKind: string

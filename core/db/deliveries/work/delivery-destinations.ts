@@ -120,7 +120,7 @@ async function switchOff(
   const entry = {
     organisationId: disabled.organisationId,
     projectId: disabled.projectId,
-    actor: 'postern',
+    actor: { name: 'postern', address: null },
     action: 'destination.disable',
     subjectKind: 'destination',
     subjectId: id,

@@ -40,6 +40,7 @@ export function Audit() {
                 <tr>
                   <th>When</th>
                   <th>Who</th>
+                  <th>From</th>
                   <th>Did</th>
                   <th>To</th>
                   <th>Changes</th>
@@ -70,6 +71,9 @@ function Entry({ entry }: { entry: AuditEntry }) {
         <span>
           {entry.actorName} <code className="muted">{entry.actor}</code>
         </span>
+      </td>
+      <td data-label="From" className="mono">
+        {entry.address}
       </td>
       <td data-label="Did">{entry.action.replace('.', ' ').replaceAll('-', ' ')}</td>
       <td data-label="To" className="mono">

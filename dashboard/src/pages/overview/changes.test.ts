@@ -7,6 +7,7 @@ const entry = (at: string, action: string) => ({
   at,
   actor: 'key:key_1',
   actorName: 'ci-deploy',
+  address: '192.0.2.7',
   action,
   projectId: 'prj_1',
   subjectKind: 'destination',

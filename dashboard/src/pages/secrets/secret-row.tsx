@@ -38,7 +38,7 @@ export function SecretRow({
   const path = useOrganisationPath()
   const client = useQueryClient()
   const reach = useReach()
-  const { id, name, projectId, expiresAt, lastUsedAt, revokedAt } = secret
+  const { id, name, projectId, expiresAt, lastUsedAt, lastUsedFrom, revokedAt } = secret
   const project = reach?.find((each) => each.project.id === projectId)?.project.name
   const isDead = revokedAt !== null
   return (
@@ -55,7 +55,15 @@ export function SecretRow({
         {lastUsedAt === null ? (
           <span className="muted">never</span>
         ) : (
-          <Time at={lastUsedAt} withAge />
+          <>
+            <Time at={lastUsedAt} withAge />
+            {lastUsedFrom !== null && (
+              <>
+                {' '}
+                from <code>{lastUsedFrom}</code>
+              </>
+            )}
+          </>
         )}
       </td>
       <td>
