@@ -14,7 +14,7 @@ if ! runs; then
     *libatomic*)
       if [ ! -d "$beside/usr" ]; then
         echo 'This system has no libatomic, which Node 26 needs: unpacking it beside the modules, once' >&2
-        sh "$here/standalone/unpack-debian.sh" "$beside" libatomic1 || rm -rf "$beside"
+        sh "$here/standalone/servers/unpack-debian.sh" "$beside" libatomic1 || rm -rf "$beside"
       fi
       with
       ;;
