@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs'
+
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { z } from 'zod'
 
 import { openCluster, type Answer, type Cluster } from './cluster.ts'
 
@@ -74,6 +78,25 @@ test.each<[plural: string, spec: object]>([
   ['connections', { relayRef, sourceId: 'src_1', destinationId: 'dst_1' }],
 ])('%s: %j is taken', async (plural, spec) => {
   expect(await refusal(create(plural, 'taken', spec, '?dryRun=All'))).toBe('')
+})
+
+const Declared = z.object({
+  apiVersion: z.literal('postern.dev/v1alpha1'),
+  kind: z.string(),
+  metadata: z.object({ name: z.string() }),
+  spec: z.looseObject({}),
+})
+
+test('the objects that docs/kubernetes/install.md declares for another cluster are taken', async () => {
+  const text = readFileSync('docs/kubernetes/install.md', 'utf8').replaceAll(/^ {3}/gm, '')
+  const [, file = ''] = /```yaml\n# billing\.yaml\n(.*?)```/s.exec(text) ?? []
+  const declared = parseAllDocuments(file).map((one) => Declared.parse(one.toJS()))
+  expect(declared.map(({ kind }) => kind).toSorted()).toEqual(Object.values(KIND).toSorted())
+  for (const { kind, metadata, spec } of declared) {
+    const [plural = ''] = Object.entries(KIND).find(([, one]) => one === kind) ?? []
+    const query = '?dryRun=All&fieldValidation=Strict'
+    expect(await refusal(create(plural, metadata.name, spec, query)), kind).toBe('')
+  }
 })
 
 test.each<[plural: string, spec: object, named: string]>([

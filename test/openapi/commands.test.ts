@@ -53,7 +53,7 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'left out german-orders: its function',
     /left out any-test: .*\$regex/,
   ],
-  'docs/receivers.md': ['"whsec_'],
+  'docs/receivers.md': ['"whsec_', '"responseStatus":200', /^200$/m],
   'docs/providers/own-scheme.md': ['"ok":true', /401$/m],
   'docs/providers/meta.md': ['"ok":true', '1158201444'],
   'docs/providers/adyen.md': ['[accepted]'],
@@ -169,7 +169,7 @@ const Named = z.object({
 })
 
 test(
-  'what other relays had is there after the scripts, and after a second run of them',
+  'the configuration of other relays is there after the scripts, and after a second run of them',
   { timeout: WITHIN_MS },
   async () => {
     await run('docs/migrating.md')
