@@ -38,6 +38,8 @@ export interface Deps {
   keyPrefix: string
   /** Public origin of ingest, without a slash at its end. */
   ingestUrl: string
+  /** Origin at which the API itself reaches ingest. */
+  ingestServiceUrl: string
   /** The domain of the addresses of email sources; undefined: ingest takes no mail. */
   mailDomain: string | undefined
   requestsPerMinute: number

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 
 import { awaitServices } from '../core/await-services.ts'
 import { openClock } from '../core/clock.ts'
-import { ingestUrlOf, opsOf } from '../core/config.ts'
+import { ingestServiceUrlOf, ingestUrlOf, opsOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
 import { ping } from '../core/db/connection/ping.ts'
@@ -75,6 +75,7 @@ await using app = buildApp({
   registry,
   keyPrefix: config.KEY_PREFIX,
   ingestUrl: ingestUrlOf(config),
+  ingestServiceUrl: ingestServiceUrlOf(config),
   mailDomain: config.SMTP_DOMAIN,
   requestsPerMinute: config.API_REQUESTS_PER_MINUTE,
   connectionsPerSource: config.CONNECTIONS_PER_SOURCE,

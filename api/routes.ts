@@ -22,6 +22,7 @@ import { PROJECT_ROUTES } from './projects/routes.ts'
 import { PROJECT_UPSERT_ROUTES } from './projects/upsert.ts'
 import { SOURCE_ROTATION_ROUTES } from './sources/rotation-routes.ts'
 import { SOURCE_ROUTES } from './sources/routes.ts'
+import { SAMPLE_ROUTES } from './sources/sample/sample-routes.ts'
 import { SOURCE_UPSERT_ROUTES } from './sources/upsert.ts'
 import { VERIFICATION_ROUTES } from './sources/verification-routes.ts'
 import { STATISTICS_ROUTES } from './statistics/routes.ts'
@@ -58,4 +59,5 @@ export const APP_ROUTES: readonly KeyedRoute[] = [
   ...ALERT_MAIL_ROUTES,
   ...ALERT_ENDPOINT_ROUTES,
   ...ALERT_ROUTES,
+  ...SAMPLE_ROUTES,
 ]

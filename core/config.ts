@@ -84,6 +84,8 @@ const Settings = z.object({
   OPS_HOST: host.optional(),
   API_URL: origin.optional(),
   INGEST_URL: origin.optional(),
+  /** Where the API reaches ingest, if not at INGEST_URL. */
+  INGEST_SERVICE_URL: origin.optional(),
   GATEWAY_URL: gatewayOrigin.optional(),
   /** CIDRs whose X-Forwarded-For is believed. */
   TRUSTED_PROXIES: cidrs({ everything: false }).default([]),
@@ -225,6 +227,13 @@ export function ingestUrlOf({
   INGEST_PORT,
 }: Pick<Settings, 'INGEST_URL' | 'INGEST_PORT'>): string {
   return INGEST_URL ?? `http://127.0.0.1:${INGEST_PORT}`
+}
+
+/** Where the API sends samples to: ingest as it is reached from inside. */
+export function ingestServiceUrlOf(
+  settings: Pick<Settings, 'INGEST_SERVICE_URL' | 'INGEST_URL' | 'INGEST_PORT'>,
+): string {
+  return settings.INGEST_SERVICE_URL ?? ingestUrlOf(settings)
 }
 
 /** How ingest takes mail; undefined: it takes none. */

@@ -54,6 +54,15 @@ export const STREAMS_PER_ORGANISATION = 64
 export const TESTS_PER_PROCESS = 64
 export const TESTS_PER_ORGANISATION = 8
 
+/**
+ * Samples that people have sent to a source: so many at once and then one in an interval; how long ingest may take to answer
+ * one, and how long a refusal may be. Ours.
+ */
+export const SAMPLES_BURST = 5
+export const SAMPLE_SECONDS = 10
+export const SAMPLE_TIMEOUT_MS = 10_000
+export const SAMPLE_ANSWER_BYTES_MAX = 16 * 1024
+
 /** Keys that an ingest or API process fetches at once to verify requests, and those of one organisation. Ours. */
 export const KEY_FETCHES_PER_PROCESS = 128
 export const KEY_FETCHES_PER_ORGANISATION = 16

@@ -230,6 +230,7 @@ function environment(
     API_URL: addresses.api.url,
     INGEST_PORT: String(addresses.ingest.port),
     INGEST_URL: addresses.ingest.url,
+    INGEST_SERVICE_URL: urlOn(settings.HOST, addresses.ingest.port),
     GATEWAY_PORT: String(addresses.gateway.port),
     GATEWAY_URL: addresses.gateway.url,
   }

@@ -60,7 +60,13 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/verify/schemes',
     ],
     ['core/db/configuration', 'core/db/deliveries/read', 'core/settings', 'core/verify'],
-    ['core/db/alerts', 'core/db/deliveries/act', 'core/plans', 'core/tracing'],
+    [
+      'core/db/alerts',
+      'core/db/deliveries/act',
+      'core/plans',
+      'core/tracing',
+      'core/verify/sample',
+    ],
     ['core/actions', 'core/config.ts', 'core/db/billing', 'core/db/deliveries/work'],
     [
       'core/billing',
@@ -119,7 +125,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'api/projects',
       'api/sources',
     ],
-    ['api/destinations', 'api/events'],
+    ['api/destinations', 'api/events', 'api/sources/sample'],
     ['api/alerts', 'api/events/live', 'api/operations'],
     ['api/routes.ts'],
     ['api/accounts/account-route.ts', 'api/accounts/people'],

@@ -6,6 +6,8 @@ import {
   HEARTBEAT_SECONDS,
   PUBLIC_REQUESTS_BURST,
   PUBLIC_REQUESTS_PER_SECOND,
+  SAMPLE_SECONDS,
+  SAMPLES_BURST,
 } from '../../core/limits.ts'
 
 /** Callers remembered at once; past it the oldest is forgotten, and asked for again. */
@@ -15,10 +17,11 @@ const ALLOWANCES = {
   address: { burst: PUBLIC_REQUESTS_BURST, intervalMs: 1_000 / PUBLIC_REQUESTS_PER_SECOND },
   bootstrap: { burst: 1, intervalMs: BOOTSTRAP_SECONDS * 1_000 },
   heartbeat: { burst: 1, intervalMs: HEARTBEAT_SECONDS * 1_000 },
+  sample: { burst: SAMPLES_BURST, intervalMs: SAMPLE_SECONDS * 1_000 },
 } satisfies Record<string, Allowance>
 
 /**
- * How often callers of the public endpoints may come, over all processes of the API. Whoever was refused is refused from
+ * How often callers of the public endpoints may come, and samples be sent, over all processes of the API. Whoever was refused is refused from
  * memory until its time has come, so that a flood does not reach the database.
  */
 export class CallerLimits {

@@ -89,6 +89,7 @@ export const BAD_VALUES: Readonly<
     ],
     ['https://relay.example.com?x=1', 'must end after the host'],
   ],
+  INGEST_SERVICE_URL: [['ingest:8081', 'must be an origin']],
   LOG_LEVEL: [['warning', 'must be one of trace, debug, info, warn']],
   DEFAULT_PLAN: [['gold', 'must be one of hobby, launch, scale, enterprise']],
   KEY_PREFIX: [['My-Key', 'must be 2 to 16 lower-case letters and digits']],

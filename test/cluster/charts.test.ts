@@ -192,6 +192,32 @@ test.each(VALUES)(
   CLUSTER_MS,
 )
 
+test('the API reaches ingest by its Service, also where few others may', async () => {
+  const edge = { podSelector: { matchLabels: { app: 'edge' } } }
+  const objects = await render('postern', {
+    ...LEAST,
+    ingest: { service: { port: 8081 } },
+    networkPolicy: { enabled: true, clientsFrom: [edge] },
+  })
+  const api = podsOf(objects).find(({ name }) => name.endsWith('-api'))
+  const service = objects.find(
+    ({ kind, metadata: { name } }) => kind === 'Service' && name.endsWith('-ingest'),
+  )
+  const { name, namespace } = service?.metadata ?? {}
+  expect(JSON.stringify(api?.spec)).toContain(
+    `{"name":"INGEST_SERVICE_URL","value":"http://${name}.${namespace}.svc:8081"}`,
+  )
+  const Policy = z.object({ ingress: z.array(z.unknown()) })
+  const doors = ['api', 'ingest', 'gateway'].map((role) => {
+    const policy = objects.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${role}`),
+    )
+    const { ingress } = Policy.parse(policy?.['spec'])
+    return JSON.stringify(ingress).includes('"app.kubernetes.io/component":"api"')
+  })
+  expect(doors).toEqual([false, true, false])
+})
+
 test.each([
   ['an unknown value', 'postern', { ...LEAST, ingres: {} }, 'ingres'],
   ['an unknown member', 'postern', { ...LEAST, worker: { replica: 3 } }, 'replica'],

@@ -213,6 +213,7 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
     async (opened) => await opened.destroy(),
   )
   const ingest = await open()
+  world.deps.ingestServiceUrl = ingest.url
   if (options.worker !== false) await runWorker()
   const calls = callsOf(world, async (respond) => {
     const endpoint = await startEndpoint(respond)

@@ -145,6 +145,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     registry,
     keyPrefix: KEY_PREFIX,
     ingestUrl: options.ingestUrl ?? INGEST_URL,
+    // A relay says where its ingest is.
+    ingestServiceUrl: 'http://127.0.0.1:9',
     mailDomain: options.mailDomain,
     requestsPerMinute: options.requestsPerMinute ?? 100_000,
     connectionsPerSource: options.connectionsPerSource ?? 500,

@@ -117,6 +117,12 @@ describe.skipIf(noGo)('compose.yaml, read as Docker Compose reads it', () => {
     }
   })
 
+  test('the API reaches ingest by its service, at the port where it listens', async () => {
+    const { services } = await composed(GIVEN)
+    const { hostname, port } = new URL(services['api']?.environment['INGEST_SERVICE_URL'] ?? '')
+    expect(port).toBe(String(readConfig(services[hostname]?.environment ?? {}).INGEST_PORT))
+  })
+
   test('ports for people and senders are published at the ports where roles listen, on this machine alone unless told', async () => {
     const open = async (env: Readonly<Record<string, string>>) =>
       Object.entries((await composed(env)).services).flatMap(([name, { ports, environment }]) =>

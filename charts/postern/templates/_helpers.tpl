@@ -127,6 +127,7 @@ projected:
 - { name: API_URL, value: {{ . | quote }} }
 {{- end }}
 - { name: INGEST_URL, value: {{ .Values.urls.ingest | default (printf "http://%s-ingest.%s.svc" $full .Release.Namespace) | quote }} }
+- { name: INGEST_SERVICE_URL, value: {{ printf "http://%s-ingest.%s.svc:%d" $full .Release.Namespace (int .Values.ingest.service.port) | quote }} }
 {{- if .Values.gateway.enabled }}
 - { name: GATEWAY_URL, value: {{ .Values.urls.gateway | default (printf "ws://%s-gateway.%s.svc" $full .Release.Namespace) | quote }} }
 {{- end }}

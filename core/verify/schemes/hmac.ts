@@ -57,7 +57,7 @@ function matchingSlot(
   return undefined
 }
 
-function digestWith({ algorithm, construction }: ConfigOf<'hmac'>, secret: Buffer): Mac {
+export function digestWith({ algorithm, construction }: ConfigOf<'hmac'>, secret: Buffer): Mac {
   if (construction !== 'hash') return compileMac(algorithm, secret)
   return (content) => {
     const sink = createHash(algorithm)

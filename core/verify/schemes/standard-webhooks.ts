@@ -125,7 +125,7 @@ function macsOf(slots: SecretSlots, encoding: SecretEncoding): [Slot, Mac][] {
  * The keys that a secret can stand for. Senders that take the text itself as the key show secrets that read as base64
  * too, and the other way round, so there both count.
  */
-function readKeys(secret: string | undefined, encoding: SecretEncoding): Buffer[] {
+export function readKeys(secret: string | undefined, encoding: SecretEncoding): Buffer[] {
   const text = (secret?.trim() ?? '').replace(/^v1,(?=whsec_)/, '')
   const hasPrefix = text.startsWith('whsec_')
   const bare = hasPrefix ? text.slice('whsec_'.length) : text

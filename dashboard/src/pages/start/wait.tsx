@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { useLiveTail } from '../../live/use-live-tail.ts'
+import { SendSample } from '../../parts/send-sample.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Command, CopyButton } from '../../parts/words/copy.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
@@ -40,18 +41,15 @@ function Sample({ source }: { source: Schemas['Source'] }) {
     queryFn: async () => (await sampleCommand(source, secretOf(source.id))) ?? null,
     staleTime: Infinity,
   })
-  if (data === undefined) return null
-  if (data === null) {
-    return (
-      <p className="muted">
-        Send a test from the page of the provider: only it can sign as this verifier wants.
-      </p>
-    )
-  }
   return (
     <>
-      <p>Or send a sample yourself, from any terminal:</p>
-      <Command text={data} />
+      {typeof data === 'string' && (
+        <>
+          <p>Or send a sample yourself, from any terminal:</p>
+          <Command text={data} />
+        </>
+      )}
+      <SendSample source={source} />
     </>
   )
 }

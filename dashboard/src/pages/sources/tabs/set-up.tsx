@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../../../api/client.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { useNames } from '../../../parts/names/names.ts'
+import { SendSample } from '../../../parts/send-sample.tsx'
 import { Command, CopyButton } from '../../../parts/words/copy.tsx'
 import { bytes, counted, whole } from '../../../parts/words/numbers.ts'
 import { Time } from '../../../parts/words/time.tsx'
@@ -68,10 +69,11 @@ export function SetUp({ source }: { source: Schemas['Source'] }) {
         </dl>
       </section>
       {isMail && <SendMail source={source} />}
-      {source.verifier.type === 'none' && !isMail && (
+      {!isMail && (
         <section className="section">
           <h2>Send something</h2>
-          <Command text={command} />
+          {source.verifier.type === 'none' && <Command text={command} />}
+          <SendSample source={source} />
         </section>
       )}
       <Connections sourceId={source.id} />
