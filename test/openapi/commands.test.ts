@@ -36,7 +36,12 @@ const PAGES = [...FIRST, ...DOCS.filter((page) => !FIRST.includes(page)).toSorte
 /** Texts that the commands of a page print, among others. */
 const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'docs/start.md': ['"verdict"', 'delivered', '"mode":"private"'],
-  'docs/delivery.md': ['"lastError":"connection_refused"', '"trigger":"manual"', /"matched":[1-9]/],
+  'docs/delivery.md': [
+    '"maxConcurrency":4',
+    '"lastError":"connection_refused"',
+    '"trigger":"manual"',
+    /"matched":[1-9]/,
+  ],
   'docs/recover.md': [/(?:.*?"kind":"(?:retry|replay)"){5}/s],
   'docs/filters.md': ['body.amount.$gte'],
   'docs/event-stream.md': ['event: ready'],
