@@ -6,6 +6,22 @@ import { visitAsOwner } from './people.ts'
 import { openPlace } from './place.ts'
 
 const SOON = { timeout: 20_000 }
+/** Six pages of a list. */
+const MANY = 300
+const SENDERS = 20
+/** A busy page hears of several frames at once, the oldest first. */
+const HEARS_LATE = `{
+  const Prompt = IntersectionObserver
+  IntersectionObserver = class extends Prompt {
+    constructor(hear, options) {
+      let gathered = []
+      super((entries) => {
+        if (gathered.length === 0) setTimeout(() => hear(gathered.splice(0)), 200)
+        gathered.push(...entries)
+      }, options)
+    }
+  }
+}`
 
 /** The words of the control that has the focus, or of its label. */
 const FOCUSED = "(document.activeElement.closest('label') ?? document.activeElement).textContent"
@@ -111,3 +127,28 @@ test.skipIf(!hasChromium)('an event that is past retention says when it was purg
   await page.getByText(/^Its id is of .*2024/).waitFor()
   expect(faults).toEqual([])
 })
+
+test.skipIf(!hasChromium)(
+  'a list goes on for a reader who stays at its end, on a busy page as well',
+  async () => {
+    const place = await openPlace(told)
+    const source = await place.source('orders')
+    let left = MANY
+    const send = async (): Promise<void> => {
+      while (left-- > 0) await place.send(source.ingestUrl, { type: `order.${left}` })
+    }
+    await Promise.all(Array.from({ length: SENDERS }, send))
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.addInitScript(HEARS_LATE)
+    await page.goto(place.at('/events'))
+    const list = page.getByRole('grid', { name: 'Events' })
+    await list.waitFor()
+    const rows = async (): Promise<number> => {
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+      return Number(await list.getAttribute('aria-rowcount'))
+    }
+    await expect.poll(rows, { timeout: 60_000, interval: 20 }).toBe(MANY)
+    expect(faults).toEqual([])
+  },
+)

@@ -31,7 +31,6 @@ const ALERTS = `
   ) with (fillfactor = 70);
   create unique index alert_open on alert (type, subject_id) where closed_at is null;
   create index alert_subject on alert (type, subject_id, id);
-  create index alert_project on alert (project_id) where project_id is not null;
   create index alert_organisation on alert (organisation_id, id);
   create index alert_open_of on alert (organisation_id, id) where closed_at is null;
   create index alert_closed on alert (closed_at) where closed_at is not null;

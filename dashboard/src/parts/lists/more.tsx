@@ -18,8 +18,9 @@ export function More({
     // A search that stopped early goes on only when the reader asks.
     if (end === null || isFetchingNextPage || isCut) return
     const watch = new IntersectionObserver(
-      ([entry]) => {
-        if (entry?.isIntersecting === true) query.fetchNextPage()
+      (entries) => {
+        // A busy page tells of several frames at once: the last is how it is now.
+        if (entries.at(-1)?.isIntersecting === true) query.fetchNextPage()
       },
       { rootMargin: '600px' },
     )
