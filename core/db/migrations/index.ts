@@ -26,6 +26,7 @@ import { up as alerts } from './0023-alerts.ts'
 import { up as agents } from './0024-agents.ts'
 import { up as backlog } from './0025-backlog.ts'
 import { up as addresses } from './0026-addresses.ts'
+import { up as alertsOfProjects } from './0027-alerts-of-projects.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -55,4 +56,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0024-agents': { up: agents },
   '0025-backlog': { up: backlog },
   '0026-addresses': { up: addresses },
+  '0027-alerts-of-projects': { up: alertsOfProjects },
 }
