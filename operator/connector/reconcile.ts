@@ -183,9 +183,11 @@ async function tell(
     replicaStatuses: replicas ?? before.replicaStatuses,
     conditions,
   })
-  if (item !== undefined && item.body.provisionedAt === null) poller?.wish()
-  // A Connector that waits for its sessions is not at rest: the relay is asked more often, for a time.
-  const isAwaited = conditions[0]?.reason === 'WaitingForSessions' && isFresh(connector)
+  // A Connector that waits for the relay is not at rest: the relay is asked more often, for a time. It is looked at again
+  // too: a list that began before it was made may show it provisioned, and the next one then tells of no change.
+  const isUnprovisioned = item !== undefined && item.body.provisionedAt === null
+  const isAwaited =
+    (isUnprovisioned || conditions[0]?.reason === 'WaitingForSessions') && isFresh(connector)
   if (isAwaited) poller?.wish()
   const waits = [
     problem?.againMs,

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 import { eventually } from '../kit/relay.ts'
@@ -178,6 +180,33 @@ test('5xx and silence: what runs is left alone, and goes on when the relay is ba
   for (const name of ['away', 'silent']) {
     await expectCondition(['connectors', name], 'Ready', { reason: 'ScaledToZero' })
   }
+})
+
+test('a list that began before a Connector was made shows it provisioned, and the status says so', async () => {
+  await expectCondition(await declare('listed'), 'Provisioned', { status: 'True' })
+  const held = Promise.withResolvers<void>()
+  let isHeld = false
+  relay.watcher = {
+    async before({ method, path }) {
+      if (isHeld || method !== 'GET' || !path.startsWith('/v1/connectors?limit=100'))
+        return undefined
+      isHeld = true
+      await held.promise
+      return undefined
+    },
+  }
+  await eventually(() => expect(isHeld).toBe(true), SOON_MS)
+  const object = await declare('overtaken')
+  await expectCondition(object, 'EnrollmentReady', { status: 'True' })
+  await eventually(async () => {
+    const { connectorId } = (await scene.get('connectors', 'overtaken')).status
+    const answer = await scene.api('GET', `/v1/connectors/${connectorId}`)
+    expect(answer.body.provisionedAt).not.toBeNull()
+  }, SOON_MS)
+  // Its workload has come to rest as well: from here on the list alone has news.
+  await sleep(4_000)
+  held.resolve()
+  await expectCondition(object, 'Provisioned', { status: 'True' })
 })
 
 test('each change of Ready is an event, and the ones that are faults are warnings', async () => {
