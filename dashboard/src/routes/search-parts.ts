@@ -32,3 +32,9 @@ export function given<T extends object>(members: T): Given<T> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets the names
   return Object.fromEntries(said) as Given<T>
 }
+
+/** All that a page has read of its address. The router keeps what is not named: the rest is said to be nothing. */
+export function read<T extends object>(raw: Raw, members: T): Given<T> {
+  const dropped = Object.fromEntries(Object.keys(raw).map((name) => [name, undefined]))
+  return { ...dropped, ...given(members) }
+}

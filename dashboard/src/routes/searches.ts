@@ -1,4 +1,4 @@
-import { choice, flag, given, moment, text, type Raw } from './search-parts.ts'
+import { choice, flag, moment, read, text, type Raw } from './search-parts.ts'
 import {
   DELIVERY_STATUSES,
   ERROR_CODES,
@@ -9,7 +9,7 @@ import {
 
 /** Filters of pages, as their addresses carry them. Each page has its function here, and no other way to read one. */
 export const eventSearch = (raw: Raw) =>
-  given({
+  read(raw, {
     status: choice(raw, 'status', EVENT_STATUSES),
     source: text(raw, 'source'),
     q: text(raw, 'q'),
@@ -20,7 +20,7 @@ export const eventSearch = (raw: Raw) =>
 export type EventSearch = ReturnType<typeof eventSearch>
 
 export const deliverySearch = (raw: Raw) =>
-  given({
+  read(raw, {
     status: choice(raw, 'status', DELIVERY_STATUSES),
     source: text(raw, 'source'),
     destination: text(raw, 'destination'),
@@ -34,36 +34,36 @@ export const deliverySearch = (raw: Raw) =>
 export type DeliverySearch = ReturnType<typeof deliverySearch>
 
 export const overviewSearch = (raw: Raw) =>
-  given({
+  read(raw, {
     range: choice(raw, 'range', RANGES),
     from: moment(raw, 'from'),
     to: moment(raw, 'to'),
   })
 
-export const tabSearch = (raw: Raw) => given({ tab: text(raw, 'tab') })
+export const tabSearch = (raw: Raw) => read(raw, { tab: text(raw, 'tab') })
 
 export const newConnectionSearch = (raw: Raw) =>
-  given({ source: text(raw, 'source'), destination: text(raw, 'destination') })
+  read(raw, { source: text(raw, 'source'), destination: text(raw, 'destination') })
 
 export const connectionSearch = (raw: Raw) =>
-  given({ tab: text(raw, 'tab'), event: text(raw, 'event') })
+  read(raw, { tab: text(raw, 'tab'), event: text(raw, 'event') })
 
 export const sourceSearch = (raw: Raw) =>
-  given({ tab: text(raw, 'tab'), event: text(raw, 'event') })
+  read(raw, { tab: text(raw, 'tab'), event: text(raw, 'event') })
 
 export const newDestinationSearch = (raw: Raw) =>
-  given({ mode: choice(raw, 'mode', ['public', 'private']), source: text(raw, 'source') })
+  read(raw, { mode: choice(raw, 'mode', ['public', 'private']), source: text(raw, 'source') })
 
 /** Onboarding: each step has an address, so that a reload loses nothing. */
 export const startSearch = (raw: Raw) =>
-  given({
+  read(raw, {
     source: text(raw, 'source'),
     event: text(raw, 'event'),
     destination: text(raw, 'destination'),
   })
 
 export const signInSearch = (raw: Raw) =>
-  given({ next: text(raw, 'next'), problem: choice(raw, 'problem', SIGN_IN_PROBLEMS) })
+  read(raw, { next: text(raw, 'next'), problem: choice(raw, 'problem', SIGN_IN_PROBLEMS) })
 
 /** `404` or a class such as `5xx`. */
 function responseCode(raw: Raw): string | undefined {

@@ -10,6 +10,7 @@ import { Rows } from '../../parts/lists/rows.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
+import { given } from '../../routes/search-parts.ts'
 import { deliverySearch, type DeliverySearch } from '../../routes/searches.ts'
 import { useProject } from '../../shell/project.tsx'
 import { DeliveryFilters } from './delivery-filters.tsx'
@@ -94,7 +95,7 @@ function DeliveryList({
 function NoDeliveries({ search }: { search: DeliverySearch }) {
   const { projectId } = useProject()
   const navigate = useNavigate()
-  if (Object.keys(search).length === 0) {
+  if (Object.keys(given(search)).length === 0) {
     return (
       <Empty title="Nothing was delivered yet">
         <p>A connection sends the events of a source to a destination.</p>
