@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { EVENT_WAIT_SECONDS_MAX, SEARCH_LENGTH_MAX } from '../../core/limits.ts'
 import { Delivery } from '../deliveries/shape.ts'
-import { Event, EventStatus, EventSummary } from '../events/shape.ts'
+import { Event, EventStatus, EventSummary, EventTypeFilter } from '../events/shape.ts'
 import { Timeline } from '../events/timeline-shape.ts'
 import { Id, SortDir, Timestamp } from '../http/fields.ts'
 import { reads, sends } from './capability.ts'
@@ -34,11 +34,12 @@ export const EVENT_CAPABILITIES = [
     name: 'events.list',
     title: 'List events',
     description:
-      'Lists the webhooks that came in, the newest first, by source, status, time or text.',
+      'Lists the webhooks that came in, the newest first, by source, status, type, time or text.',
     permission: read,
     input: z.strictObject({
       sourceId: Id('src').optional().describe('Only events of this source.'),
       status: EventStatus.optional(),
+      eventType: EventTypeFilter,
       search: z
         .string()
         .min(1)
@@ -53,8 +54,11 @@ export const EVENT_CAPABILITIES = [
     output: z.object({
       data: z.array(ListedEvent).describe('The events of this page.'),
       nextCursor: NextCursor,
-      truncated: z.boolean().optional().describe('The search stopped early: follow nextCursor.'),
-      searchedThrough: Timestamp.optional().describe('How far the search has come.'),
+      truncated: z
+        .boolean()
+        .optional()
+        .describe('Time was up before the page was full: follow nextCursor.'),
+      searchedThrough: Timestamp.optional().describe('How far reading has come.'),
       ...notice,
     }),
     async run({ input: query, ask }) {
@@ -132,13 +136,7 @@ export const EVENT_CAPABILITIES = [
     input: z.strictObject({
       sourceId: Id('src').optional().describe('Only events of this source.'),
       status: EventStatus.optional(),
-      eventType: z
-        .string()
-        .min(1)
-        .max(255)
-        .regex(/^[^*]*\*?$/, 'May hold * only as its last character')
-        .optional()
-        .describe('Only events of this type; `*` as the last character matches anything.'),
+      eventType: EventTypeFilter,
       since: When.optional().describe(
         'The earliest time, included; the time of the call by default.',
       ),

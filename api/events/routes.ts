@@ -12,7 +12,14 @@ import { route } from '../http/route.ts'
 import { findPage } from './event-page.ts'
 import { replayEvent } from './replay.ts'
 import type { EventPage } from './settling.ts'
-import { Event, EventStatus, EventSummary, viewEvent, viewEventSummary } from './shape.ts'
+import {
+  Event,
+  EventStatus,
+  EventSummary,
+  EventTypeFilter,
+  viewEvent,
+  viewEventSummary,
+} from './shape.ts'
 import { Timeline } from './timeline-shape.ts'
 import { SHOWN_DELIVERIES, timelineOf } from './timeline.ts'
 
@@ -23,6 +30,7 @@ const noQuery = z.strictObject({})
 const EventQuery = z.strictObject({
   sourceId: IdInput('src').optional().describe('Only events of this source.'),
   status: EventStatus.optional().describe('Only events in this status.'),
+  eventType: EventTypeFilter,
   from: From,
   to: To,
   limit: Limit,
@@ -46,8 +54,10 @@ const EventList = z
     truncated: z
       .boolean()
       .optional()
-      .describe('With `search`: time was up before all events were searched.'),
-    searchedThrough: Timestamp.optional().describe('With `search`: how far the search has come.'),
+      .describe(
+        'Time was up before the page was full: always told with `search`, and only if so with `eventType`.',
+      ),
+    searchedThrough: Timestamp.optional().describe('With `truncated`: how far reading has come.'),
   })
   .meta({ id: 'EventList', description: 'A page of events.' })
 
@@ -67,7 +77,7 @@ export const EVENT_ROUTES = [
     tag,
     summary: 'List events',
     description:
-      '`search` reads the id, the event type, the idempotency key and the body (with JSON and form escapes decoded) for about a second. If it stops early, `truncated` is true, `searchedThrough` says how far it has come, and `nextCursor` continues from there.',
+      '`search` reads the id, the event type, the idempotency key and the body (with JSON and form escapes decoded) for about a second. If it stops early, `truncated` is true, `searchedThrough` says how far it has come, and `nextCursor` continues from there. `eventType` reads back as long for a page of a type that is rare, and says so in the same way.',
     permission: read,
     scope: 'project',
     params: {},
@@ -85,6 +95,7 @@ export const EVENT_ROUTES = [
           projectId: project(),
           sourceId: query.sourceId,
           status: query.status,
+          eventType: query.eventType,
           fromId: from === undefined ? undefined : firstIdAt(from),
           // `to` is included, down to its last millisecond.
           untilId: to === undefined ? undefined : firstIdAt(to + 1),

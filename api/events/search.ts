@@ -11,7 +11,7 @@ import { SETTLED_AFTER_MS, STORE_DELAY_MS, type EventPage } from './settling.ts'
 type Query = EventFilter & { limit: number }
 
 /** A search answers within a second: no step begins that would probably end later than this. (decisions: search) */
-const SEARCH_BUDGET_MS = 850
+export const PAGE_BUDGET_MS = 850
 
 /** Limits of one statement of a search: small enough to stop in time, with bodies of any size. */
 const STEP = { rows: 4_000, bytes: 4 * 1024 * 1024 }
@@ -42,7 +42,7 @@ export async function searchPage(
   let isLast = false
   for (let stepMs = 0; !isLast && found.length <= room;) {
     const stepBeganAt = performance.now()
-    if (stepBeganAt + stepMs > beganAt + SEARCH_BUDGET_MS) break
+    if (stepBeganAt + stepMs > beganAt + PAGE_BUDGET_MS) break
     const next = await searchEvents(db, { ...bounded, afterId }, term, STEP)
     found.push(...next.found.filter(({ id }) => !isNamed.has(id)))
     searchedId = next.searchedId ?? searchedId

@@ -8,6 +8,7 @@ import {
 } from '../../core/db/events/events.ts'
 import { parseHeaders } from '../../core/delivery/delivery-headers.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
+import { Filter } from '../../core/match/filter.ts'
 import { storedRequest } from '../../core/match/matchable.ts'
 import { asText, Pairs } from '../deliveries/attempt-shape.ts'
 import { Delivery } from '../deliveries/shape.ts'
@@ -19,6 +20,11 @@ export const EventStatus = z.enum(EVENT_STATUSES).meta({
   description:
     '`received`: at least one connection matched. `filtered`: the filters of all connections excluded it. `unmatched`: the source had no connection. `rejected`: it was not verified. Events never have `duplicate` and `pending`.',
 })
+
+export const EventTypeFilter = Filter.shape.eventTypes
+  .unwrap()
+  .element.optional()
+  .describe('Only events of this type; `*` as the last character matches anything.')
 
 export const EventSummary = z
   .object({

@@ -2,18 +2,15 @@ import { Readable } from 'node:stream'
 
 import { z } from 'zod'
 
-import { compileFilter, Filter } from '../../core/match/filter.ts'
+import { compileFilter } from '../../core/match/filter.ts'
 import { IdInput } from '../http/fields.ts'
 import { route } from '../http/route.ts'
-import { EventStatus } from './shape.ts'
+import { EventStatus, EventTypeFilter } from './shape.ts'
 
 const StreamQuery = z.strictObject({
   sourceId: IdInput('src').optional().describe('Only events of this source.'),
   status: EventStatus.optional().describe('Only events in this status.'),
-  eventType: Filter.shape.eventTypes
-    .unwrap()
-    .element.optional()
-    .describe('Only events of this type; `*` as the last character matches anything.'),
+  eventType: EventTypeFilter,
 })
 
 const EventStream = z.instanceof(Readable).meta({

@@ -12,7 +12,7 @@ import type { Operation as Row } from '../../core/db/operations/operations.ts'
 import { encodeId, timeOfId } from '../../core/ids.ts'
 import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
 import { DeliveryStatus, ErrorCode } from '../deliveries/shape.ts'
-import { EventStatus } from '../events/shape.ts'
+import { EventStatus, EventTypeFilter } from '../events/shape.ts'
 import { From, Id, IdInput, Timestamp, To, moment } from '../http/fields.ts'
 
 /** Nobody retries everything by accident. An invalid filter is not called empty as well. */
@@ -57,6 +57,7 @@ const EventFilter = z
   .strictObject({
     sourceId: IdInput('src').optional().describe('Only events of this source.'),
     status: EventStatus.optional(),
+    eventType: EventTypeFilter,
     search: z
       .string()
       .min(1)
@@ -125,6 +126,7 @@ const ShownFilter = z
     sourceId: Id('src').optional().describe('The source of the deliveries or events.'),
     errorCode: z.string().optional().describe('The error code of the deliveries.'),
     responseStatus: ResponseStatus.optional(),
+    eventType: z.string().optional().describe('The type of the events; may end with `*`.'),
     search: z.string().optional().describe('The text that the events contain.'),
     from: Timestamp.optional().describe('The earliest time of creation, included.'),
     to: Timestamp.optional().describe('The latest time of creation, included.'),

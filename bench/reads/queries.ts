@@ -24,7 +24,12 @@ const OLD_DAYS = 45
 type Query = [name: string, run: (db: Db) => Promise<unknown>]
 
 const NO_FILTER = { fromId: undefined, untilId: undefined, status: undefined, sourceId: undefined }
-const ALL_EVENTS = { ...NO_FILTER, sortDir: 'desc', afterId: undefined } as const
+const ALL_EVENTS = {
+  ...NO_FILTER,
+  eventType: undefined,
+  sortDir: 'desc',
+  afterId: undefined,
+} as const
 const ALL_DELIVERIES = {
   ...NO_FILTER,
   eventId: undefined,
@@ -85,6 +90,8 @@ function eventQueries({ projectId, routes, rare }: Measured, nowMs: number): Que
     list('received', { status: 'received' }),
     list('rejected', { status: 'rejected' }),
     list('pending, of which there are none', { status: 'pending' }),
+    list('of a type', { eventType: 'invoice.*' }),
+    list('of a rare type (a step)', { eventType: 'refund.created' }),
     list('rejected of a source with few', { sourceId: rare.sourceId, status: 'rejected' }),
     [
       'a step of a search',

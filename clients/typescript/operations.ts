@@ -138,7 +138,7 @@ export const OPERATIONS = {
   createOperation: 'POST /operations',
   /** List operations. (GET /v1/operations) */
   listOperations: 'GET /operations',
-  /** Count the matches of an operation without running it. (POST /v1/operations/plan) */
+  /** Tell how far an operation would reach, without running it. (POST /v1/operations/plan) */
   planOperation: 'POST /operations/plan',
   /** Read an operation with its progress. (GET /v1/operations/{id}) */
   getOperation: 'GET /operations/{id}',

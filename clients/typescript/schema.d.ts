@@ -1716,6 +1716,7 @@ export interface components {
       sourceId?: string
       errorCode?: string
       responseStatus?: components['schemas']['ResponseStatus']
+      eventType?: string
       search?: string
       from?: string
       to?: string
@@ -2327,6 +2328,7 @@ export interface components {
     OperationEventFilter: {
       sourceId?: string
       status?: components['schemas']['EventStatus']
+      eventType?: string
       search?: string
       from?: string
       to?: string
@@ -4506,6 +4508,7 @@ export interface operations {
       query?: {
         sourceId?: string
         status?: components['schemas']['EventStatus']
+        eventType?: string
         from?: string
         to?: string
         limit?: components['parameters']['Limit']

@@ -199,6 +199,7 @@ function eventFilter(selection: EventSelection, { projectId, afterId }: Place): 
     projectId,
     sourceId: selection.sourceId,
     status: selection.status,
+    eventType: selection.eventType,
     ...(named === undefined ? bounds : boundsWithin(bounds, named)),
     sortDir: 'asc',
     afterId: afterId ?? undefined,

@@ -287,6 +287,7 @@ async function walkEvents(filter: Partial<EventFilter>): Promise<string[]> {
       projectId: uuid('prj', world.projectId),
       sourceId: undefined,
       status: undefined,
+      eventType: undefined,
       fromId: undefined,
       untilId: undefined,
       sortDir: 'desc',

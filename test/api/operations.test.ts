@@ -430,12 +430,15 @@ test('plan counts what the run comes to, for every filter', async () => {
     ['retry', { sourceId: at.sourceId }, 6],
     ['retry', { from: '2000-01-01T00:00:00Z', to: '2001-01-01T00:00:00Z' }, 0],
     ['replay', { status: 'filtered' }, 1],
+    ['replay', { eventType: 'order.refunded' }, 1],
+    ['replay', { eventType: 'order.*', search: 'order' }, 3],
+    ['replay', { eventType: 'invoice.*' }, 0],
     ['replay', { search: 'refunded' }, 1],
     ['replay', { search: eventId }, 1],
     ['replay', { search: eventId, status: 'rejected' }, 0],
     ['replay', { to: '2999-01-01T00:00:00Z' }, 3],
     ['cancel', { destinationId: at.destinationId, status: 'throttled' }, 0],
-    ['cancel', { to: '2999-01-01T00:00:00Z' }, 12],
+    ['cancel', { to: '2999-01-01T00:00:00Z' }, 16],
   ]
   for (const [kind, filter, matched] of filters) {
     const what = `${kind} ${JSON.stringify(filter)}`

@@ -26,6 +26,9 @@ const HEARS_LATE = `{
 /** The words of the control that has the focus, or of its label. */
 const FOCUSED = "(document.activeElement.closest('label') ?? document.activeElement).textContent"
 
+/** Values that the text field of a filter offers. */
+const HINTS = "[...document.querySelector('datalist').options].map(({ value }) => value)"
+
 const told = inject('dashboard')
 let browser: Browser
 
@@ -81,6 +84,51 @@ test.skipIf(!hasChromium)(
     await page.getByRole('heading', { name: 'Events' }).click()
     await page.keyboard.press('.')
     await expect.poll(() => page.evaluate<string>(FOCUSED), SOON).toBe('Replay matching…')
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'events are narrowed to a type, or to types that begin alike, in the list, in the live tail and in bulk',
+  async () => {
+    const place = await openPlace(told)
+    const source = await place.source('orders')
+    for (const type of ['invoice.paid', 'invoice.sent', 'order_made']) {
+      await place.send(source.ingestUrl, { type })
+    }
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/events'))
+    const rows = page.getByRole('row')
+    await expect.poll(() => rows.count(), SOON).toBe(3)
+    const type = page.getByLabel('Type', { exact: true })
+    expect(await page.evaluate(HINTS)).toEqual(['invoice.paid', 'invoice.sent', 'order_made'])
+    await type.fill('invoice.*')
+    await type.press('Enter')
+    await expect.poll(() => rows.count(), SOON).toBe(2)
+    expect(new URL(page.url()).searchParams.get('type')).toBe('invoice.*')
+    await page.getByRole('button', { name: 'Replay matching…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Replay 2 events' }).waitFor()
+    await dialog.getByText('invoice.*').waitFor()
+    await dialog.getByRole('button', { name: 'Leave it' }).click()
+
+    await page.getByRole('button', { name: 'Follow live' }).click()
+    await page.getByText('Live: 0 new events').waitFor()
+    await place.send(source.ingestUrl, { type: 'order_made' })
+    await place.send(source.ingestUrl, { type: 'invoice.void' })
+    await page.getByText('Live: 1 new event').waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+
+    await type.fill('in*voice')
+    await type.press('Enter')
+    expect(new URL(page.url()).searchParams.get('type')).toBe('invoice.*')
+    await type.fill('order_lost')
+    await type.press('Tab')
+    await page.getByRole('button', { name: 'Without Type: order_lost' }).click()
+    await expect.poll(() => rows.count(), SOON).toBe(5)
+    await page.goto(place.at('/events?type=a*b&status=lost&more=1'))
+    await expect.poll(() => rows.count(), SOON).toBe(5)
     expect(faults).toEqual([])
   },
 )

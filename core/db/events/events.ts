@@ -12,6 +12,7 @@ import {
 } from '../lists/indexed-lists.ts'
 import { withinReach, type Reach } from '../lists/page.ts'
 import { ofParent } from '../lists/parent-filter.ts'
+import { likePattern } from './search-pattern.ts'
 
 /** Every status that an event may have; nothing gives it the last two. (spec: Event status) */
 export const EVENT_STATUSES = [
@@ -65,6 +66,8 @@ export interface EventFilter {
   projectId: string
   sourceId: string | undefined
   status: string | undefined
+  /** Exact, or with `*` at its end all that begin so. No index has it. */
+  eventType: string | undefined
   /** Bounds of the id: from the first, before the second. */
   fromId: string | undefined
   untilId: string | undefined
@@ -127,7 +130,7 @@ function walkOf({ fromId, untilId, afterId, sortDir }: EventFilter, page: EventP
 
 /** Most are `received`, so that status has no index. */
 function listOf(
-  { projectId, sourceId, status }: EventFilter,
+  { projectId, sourceId, status, eventType }: EventFilter,
   columns: RawBuilder<unknown>,
 ): IndexedList {
   const isRare = status !== undefined && status !== 'received'
@@ -150,7 +153,7 @@ function listOf(
         },
       }),
     },
-    others: [],
+    others: isOfType(sql`t.event_type`, eventType),
     indexes: indexes.length === 0 ? [['project']] : indexes,
     isPartitioned: true,
   }
@@ -219,7 +222,19 @@ async function hasStoredEvent(db: Db, projectId: string): Promise<boolean> {
   return rows[0]?.found ?? false
 }
 
-/** The conditions of a list, without its order. */
+/** Both ways to write a type share a text, for each has a cached plan in every connection. A lone `*` is every event. */
+export function isOfType(
+  column: RawBuilder<unknown>,
+  eventType: string | undefined,
+): RawBuilder<boolean>[] {
+  if (eventType === undefined || eventType === '*') return []
+  const pattern = eventType.endsWith('*')
+    ? `${likePattern(eventType.slice(0, -1))}%`
+    : likePattern(eventType)
+  return [sql<boolean>`${column} like ${pattern}`]
+}
+
+/** The conditions of a list that an index may serve, without its order. */
 export function where(filter: EventFilter): RawBuilder<unknown> {
   const { projectId, sourceId, status, fromId, untilId, afterId, sortDir } = filter
   const beyond = sortDir === 'asc' ? sql`>` : sql`<`

@@ -36,6 +36,11 @@ export function marksOf(term: string, writing: Writing): readonly string[] {
   return Array.from(term).some((letter) => SHORT.has(letter)) ? ['\\'] : [String.raw`\u`]
 }
 
+/** A pattern of `like` for exactly this text. */
+export function likePattern(text: string): string {
+  return text.replaceAll(/[\\%_]/g, String.raw`\$&`)
+}
+
 /** A backslash that stands for itself is written as two. */
 function plain(letter: string): string[] {
   return letter === '\\' ? [] : [literal(letter)]

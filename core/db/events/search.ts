@@ -2,8 +2,8 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { decodeId } from '../../ids.ts'
 import type { Db } from '../connection/db.ts'
-import { order, SUMMARY, where, type EventFilter, type EventSummary } from './events.ts'
-import { marksOf, patternOf, type Writing } from './search-pattern.ts'
+import { isOfType, order, SUMMARY, where, type EventFilter, type EventSummary } from './events.ts'
+import { likePattern, marksOf, patternOf, type Writing } from './search-pattern.ts'
 
 /** How far one step of a search reads: rows, and bytes of bodies. */
 export interface SearchStep {
@@ -47,7 +47,7 @@ export async function searchEvents(
     select ${SUMMARY}, "isMatch", "readRows", "stepRows"
     from (
       select *, count(*) over () as "readRows", row_number() over (order by id ${dir}) as place,
-        (${matches(term)}) is true as "isMatch"
+        (${typed(filter, matches(term))}) is true as "isMatch"
       from (
         select *, count(*) over () as "stepRows",
           sum(size_bytes) over (order by id ${dir}) - size_bytes > ${step.bytes} as "isBeyond"
@@ -81,7 +81,7 @@ export async function namedEvents(
   }
   if (ids.length === 0) return []
   const { rows } = await sql<EventSummary>`
-    select ${SUMMARY} from event where id = any(${ids}::uuid[]) and ${where(filter)} ${order(filter)}`.execute(
+    select ${SUMMARY} from event where id = any(${ids}::uuid[]) and ${where(filter)} and ${typed(filter, sql`true`)} ${order(filter)}`.execute(
     db,
   )
   return rows
@@ -101,8 +101,14 @@ export async function firstUnsettledId(
   return rows[0]?.id
 }
 
+/** No index has the type, so that it narrows what was read. Bodies of other types are not looked at. */
+function typed({ eventType }: EventFilter, condition: RawBuilder<boolean>): RawBuilder<boolean> {
+  const [isTyped] = isOfType(sql`event_type`, eventType)
+  return isTyped === undefined ? condition : sql`case when ${isTyped} then ${condition} end`
+}
+
 function matches(term: string): RawBuilder<boolean> {
-  const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  const pattern = `%${likePattern(term)}%`
   return sql<boolean>`${isNamedBy(term.toLowerCase())} or event_type ilike ${pattern} ${FOLDING}
     or idempotency_key ilike ${pattern} or ${BODY} ilike ${pattern} ${FOLDING}
     or case when ${IS_FORM} then ${isWritten(term, 'form')} else ${isWritten(term, 'json')} end`

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { PAGE_READ_ROWS } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import { isWide, since, rangesOf, type Direction, type IdRange } from './id-ranges.ts'
 import { and, isEqual, orderBy, readOrdered, servedBy, type Equal, type Range } from './ordered.ts'
@@ -95,7 +96,8 @@ async function readRange<T extends { id: string }>(
     others: othersOf(list, index),
     readRows,
     limit,
-    isWide: list.isPartitioned && isWide(range, nowMs),
+    // A long statement spares little by a plan that is kept, and there is room for few.
+    isWide: list.isPartitioned && readRows <= PAGE_READ_ROWS && isWide(range, nowMs),
   })
   return { rows: found, reachedId: reached?.id }
 }

@@ -43,6 +43,7 @@ export type DeliverySelection = z.infer<typeof DeliverySelection>
 export const EventSelection = z.strictObject({
   status: z.string().optional(),
   sourceId: uuid,
+  eventType: z.string().optional(),
   search: z.string().optional(),
   fromMs: ms.optional(),
   toMs: ms,

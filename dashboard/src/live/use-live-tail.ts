@@ -12,6 +12,7 @@ interface Wish {
   projectId: string
   sourceId?: string | undefined
   status?: Schemas['EventStatus'] | undefined
+  eventType?: string | undefined
 }
 
 interface Gap {
@@ -41,12 +42,12 @@ export function useLiveTail(wish: Wish | null, isHeld: boolean): Tail & { releas
   useEffect(() => {
     holds.current = isHeld
   }, [isHeld])
-  const { projectId, sourceId, status } = wish ?? {}
+  const { projectId, sourceId, status, eventType } = wish ?? {}
   useEffect(() => {
     setTail({ ...OFF, state: projectId === undefined ? 'off' : 'connecting' })
     if (projectId === undefined) return
     const { streamEvents } = openApi(projectId)
-    const open: Open = (behind) => streamEvents({ sourceId, status, ...behind })
+    const open: Open = (behind) => streamEvents({ sourceId, status, eventType, ...behind })
     const position: { last: string | undefined } = { last: undefined }
     let stop = new AbortController()
     let arrived: EventSummary[] = []
@@ -79,7 +80,7 @@ export function useLiveTail(wish: Wish | null, isHeld: boolean): Tail & { releas
       cancelAnimationFrame(frame)
       stop.abort()
     }
-  }, [projectId, sourceId, status])
+  }, [projectId, sourceId, status, eventType])
   const release = () =>
     setTail((before) => ({ ...merged({ ...before, held: [] }, before.held, false) }))
   return { ...tail, release }

@@ -12,6 +12,7 @@ export const eventSearch = (raw: Raw) =>
   read(raw, {
     status: choice(raw, 'status', EVENT_STATUSES),
     source: text(raw, 'source'),
+    type: eventType(raw),
     q: text(raw, 'q'),
     from: moment(raw, 'from'),
     to: moment(raw, 'to'),
@@ -64,6 +65,16 @@ export const startSearch = (raw: Raw) =>
 
 export const signInSearch = (raw: Raw) =>
   read(raw, { next: text(raw, 'next'), problem: choice(raw, 'problem', SIGN_IN_PROBLEMS) })
+
+/** A type, or with a star at its end all that begin so. */
+export const EVENT_TYPE = String.raw`[^*]{1,255}|[^*]{0,254}\*`
+
+function eventType(raw: Raw): string | undefined {
+  const value = text(raw, 'type')
+  return value !== undefined && new RegExp(`^(?:${EVENT_TYPE})$`, 'u').test(value)
+    ? value
+    : undefined
+}
 
 /** `404` or a class such as `5xx`. */
 function responseCode(raw: Raw): string | undefined {

@@ -1,15 +1,22 @@
 import { useNavigate } from '@tanstack/react-router'
 
-import { FilterChoice, MomentBox } from '../../parts/lists/filters.tsx'
+import { FilterChoice, FilterText, MomentBox } from '../../parts/lists/filters.tsx'
 import { SearchBox } from '../../parts/lists/search-box.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { wordOf } from '../../parts/words/status.tsx'
 import { given } from '../../routes/search-parts.ts'
-import type { EventSearch } from '../../routes/searches.ts'
+import { EVENT_TYPE, type EventSearch } from '../../routes/searches.ts'
 import { EVENT_STATUSES } from '../../routes/values.ts'
 import { useProject } from '../../shell/project.tsx'
 
-export function EventFilters({ search }: { search: EventSearch }) {
+export function EventFilters({
+  search,
+  types,
+}: {
+  search: EventSearch
+  /** Types that the list shows. */
+  types: readonly string[]
+}) {
   const { projectId } = useProject()
   const { sources } = useNames()
   const navigate = useNavigate()
@@ -42,6 +49,14 @@ export function EventFilters({ search }: { search: EventSearch }) {
         value={search.source}
         options={sources.map(({ id, name }) => [id, name] as const)}
         onChange={(source) => change({ source })}
+      />
+      <FilterText
+        label="Type"
+        value={search.type}
+        pattern={EVENT_TYPE}
+        title="A type; a * at its end stands for anything"
+        hints={types}
+        onChange={(type) => change({ type })}
       />
       <MomentBox label="From" value={search.from} onChange={(from) => change({ from })} />
       <MomentBox label="To" value={search.to} onChange={(to) => change({ to, live: undefined })} />

@@ -53,7 +53,7 @@ export function Events() {
           </button>
         </div>
       </header>
-      <EventFilters search={search} />
+      <EventFilters search={search} types={typesOf(events.data?.pages)} />
       {isLive && <LiveBar tail={tail} />}
       <Loaded query={events} noun="The list">
         {({ pages }) => (
@@ -140,7 +140,14 @@ function unique(rows: readonly EventSummary[]): EventSummary[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()]
 }
 
-/** How far a search has come that stopped early. */
+const TYPES_MAX = 50
+
+function typesOf(pages: readonly Schemas['EventList'][] = []): string[] {
+  const types = pages.flatMap(({ data }) => data.flatMap(({ eventType }) => eventType ?? []))
+  return [...new Set(types)].toSorted().slice(0, TYPES_MAX)
+}
+
+/** How far reading has come that stopped early. */
 function cutAt(pages: readonly Schemas['EventList'][] | undefined): string | undefined {
   const last = pages?.at(-1)
   return last?.truncated === true ? last.searchedThrough : undefined

@@ -21,8 +21,9 @@ const WORDS = {
 export function useTail(search: EventSearch): Tail & { release: () => void } {
   const { projectId } = useProject()
   const isAway = useIsAway()
-  const { source: sourceId, status } = search
-  const tail = useLiveTail(search.live === true ? { projectId, sourceId, status } : null, isAway)
+  const { source: sourceId, status, type: eventType } = search
+  const wish = search.live === true ? { projectId, sourceId, status, eventType } : null
+  const tail = useLiveTail(wish, isAway)
   const client = useQueryClient()
   const { beginnings } = tail
   useEffect(() => {

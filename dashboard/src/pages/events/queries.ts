@@ -22,10 +22,11 @@ const AGAIN_MS = [3000, 15_000, 15_000, 15_000] as const
 const ROUNDING_MS = 1000
 
 /** The filter as the API takes it. */
-export function eventQuery({ status, source, q, from, to }: EventSearch) {
+export function eventQuery({ status, source, type, q, from, to }: EventSearch) {
   return {
     ...(status === undefined ? {} : { status }),
     ...(source === undefined ? {} : { sourceId: source }),
+    ...(type === undefined ? {} : { eventType: type }),
     ...(q === undefined ? {} : { search: q }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),

@@ -10,10 +10,13 @@ const WORDS: Readonly<Record<string, string>> = {
   eventId: 'Event',
   errorCode: 'Error',
   responseStatus: 'Answer',
+  eventType: 'Type',
   search: 'Search',
   from: 'From',
   to: 'To',
 }
+/** Shown as they were written. */
+const WRITTEN = new Set(['eventType', 'search'])
 const NAMED = new Set(['sourceId', 'destinationId', 'connectionId'])
 
 /** Whatever bulk work is about. */
@@ -21,7 +24,8 @@ export function Scope({ filter }: { filter: object }) {
   const { nameOf } = useNames()
   const shown = (name: string, value: string): string => {
     if (name === 'from' || name === 'to') return timeText(value)
-    return NAMED.has(name) ? nameOf(value) : value.replaceAll('_', ' ')
+    if (NAMED.has(name)) return nameOf(value)
+    return WRITTEN.has(name) ? value : value.replaceAll('_', ' ')
   }
   return (
     <dl className="facts">

@@ -1,3 +1,5 @@
+import { useEffect, useId, useState } from 'react'
+
 /** A filter of a list; "any" is no filter. */
 export function FilterChoice<T extends string>({
   label,
@@ -26,6 +28,56 @@ export function FilterChoice<T extends string>({
           </option>
         ))}
       </select>
+    </label>
+  )
+}
+
+/** A filter that is written, and applied by Enter or by leaving it. */
+export function FilterText({
+  label,
+  value,
+  pattern,
+  title,
+  hints,
+  onChange,
+}: {
+  label: string
+  value: string | undefined
+  pattern: string
+  /** Says what the pattern allows. */
+  title: string
+  hints: readonly string[]
+  onChange: (value: string | undefined) => void
+}) {
+  const [text, setText] = useState(value ?? '')
+  const list = useId()
+  useEffect(() => setText(value ?? ''), [value])
+  const apply = (input: HTMLInputElement) => {
+    const written = input.value.trim()
+    if (written !== (value ?? '') && input.reportValidity()) onChange(written || undefined)
+  }
+  return (
+    <label>
+      {label}
+      <input
+        type="text"
+        autoComplete="off"
+        placeholder="any"
+        value={text}
+        pattern={pattern}
+        title={title}
+        list={list}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={(event) => apply(event.currentTarget)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') apply(event.currentTarget)
+        }}
+      />
+      <datalist id={list}>
+        {hints.map((hint) => (
+          <option key={hint} value={hint} />
+        ))}
+      </datalist>
     </label>
   )
 }

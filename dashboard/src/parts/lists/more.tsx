@@ -30,7 +30,7 @@ export function More({
   if (!hasNextPage) return null
   return (
     <div className="buttons">
-      {isCut && <span>The search took its whole time and has come to {timeText(cut)}.</span>}
+      {isCut && <span>Reading took its whole time and has come to {timeText(cut)}.</span>}
       <button
         ref={button}
         type="button"

@@ -8,6 +8,7 @@ import { timeText } from '../words/time.tsx'
 const NAMES: Readonly<Record<string, string>> = {
   status: 'Status',
   source: 'Source',
+  type: 'Type',
   destination: 'Destination',
   connection: 'Connection',
   event: 'Event',
@@ -17,6 +18,8 @@ const NAMES: Readonly<Record<string, string>> = {
   from: 'From',
   to: 'To',
 }
+/** Shown as they were written. */
+const WRITTEN = new Set(['type', 'q'])
 const RESOURCES = new Set(['source', 'destination', 'connection'])
 const WEEK_MS = 7 * 86_400_000
 
@@ -38,7 +41,8 @@ export function NoMatches({
   const { nameOf } = useNames()
   const said = (name: string, value: string): string => {
     if (RESOURCES.has(name)) return nameOf(value)
-    return name === 'from' || name === 'to' ? timeText(value) : value.replaceAll('_', ' ')
+    if (name === 'from' || name === 'to') return timeText(value)
+    return WRITTEN.has(name) ? value : value.replaceAll('_', ' ')
   }
   const given = Object.entries(filters).flatMap(([name, value]) =>
     typeof value === 'string' && name in NAMES ? [[name, value] as const] : [],
