@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { planSelected } from '../../core/actions/operation-plan.ts'
 import { countSelected } from '../../core/actions/selection.ts'
 import {
   OPERATION_KINDS,
@@ -21,6 +22,7 @@ import { covers } from '../../core/keys/permissions.ts'
 import { OPERATIONS_RUNNING_MAX } from '../../core/limits.ts'
 import { wakeHousekeeper } from '../../core/notices/wake.ts'
 import { demand, type Principal } from '../auth/principal.ts'
+import { entitlementsFor } from '../billing/standing.ts'
 import type { Deps } from '../deps.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
 import { refuseMissing } from '../http/failure.ts'
@@ -28,7 +30,14 @@ import { Cursor, Limit, NoMembers, SortDir } from '../http/fields.ts'
 import { listOf } from '../http/list.ts'
 import { route } from '../http/route.ts'
 import { audit } from '../writes/transact.ts'
-import { NewOperation, Operation, OperationPlan, selectedOfBody, viewOperation } from './shape.ts'
+import {
+  NewOperation,
+  Operation,
+  OperationPlan,
+  selectedOfBody,
+  viewOperation,
+  viewPlan,
+} from './shape.ts'
 
 const tag = 'Operations'
 const noQuery = z.strictObject({})
@@ -70,9 +79,9 @@ export const OPERATION_ROUTES = [
     path: '/operations/plan',
     operationId: 'planOperation',
     tag,
-    summary: 'Count the matches of an operation without running it',
+    summary: 'Tell how far an operation would reach, without running it',
     description:
-      'Counts for at most two seconds and up to 100,000; `truncated` is true if there are more.',
+      'Counts the matches, oldest first, for at most two seconds and up to 100,000; `truncated` is true if there are more. Says when they are from, which the action would refuse, where deliveries go and how long pacing takes for them.',
     permission: 'any_key',
     needsByKind: OPERATION_NEEDS,
     scope: 'project',
@@ -83,13 +92,15 @@ export const OPERATION_ROUTES = [
     errors: [],
     async handle({ deps, principal, project, body }) {
       const nowMs = deps.clock.now()
-      const place = { projectId: project(), nowMs }
+      const { organisationId } = principal
       const selected = selectedOfBody(body, nowMs)
-      const { matched, isTruncated } = await deps.reads.run(
-        principal.organisationId,
-        async (db) => await countSelected(db, selected, place),
+      const plan = await entitlementsFor(deps, deps.db, organisationId)
+      const place = { projectId: project(), nowMs, plan }
+      const planned = await deps.reads.run(
+        organisationId,
+        async (db) => await planSelected(db, selected, place),
       )
-      return { status: 200, body: { kind: body.kind, matched, truncated: isTruncated } }
+      return { status: 200, body: viewPlan(body.kind, planned) }
     },
   }),
   route({

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 
+import type { OperationPlan as Planned } from '../../core/actions/operation-plan.ts'
 import { timestamp } from '../../core/clock.ts'
 import {
   DeliverySelection,
   EventSelection,
   OPERATION_KINDS,
   OPERATION_STATUSES,
+  type OperationKind,
   type Selected,
 } from '../../core/db/operations/operation-kinds.ts'
 import type { Operation as Row } from '../../core/db/operations/operations.ts'
@@ -113,9 +115,56 @@ const matched = z
   .meta({ description: 'The number of matches; a lower bound if `truncated`.' })
 const truncated = z.boolean().meta({ description: 'There are more matches than were counted.' })
 
+/** Destinations that a plan names. */
+const PLANNED_DESTINATIONS_MAX = 100
+
+const seconds = z.int().nullable()
+
+const PlannedDestination = z
+  .object({
+    destinationId: Id('dst').describe('Where the deliveries go.'),
+    deliveries: z.int().describe('The deliveries of the operation that go there.'),
+    isEnabled: z.boolean().describe('False: they wait until it is enabled.'),
+    seconds: seconds.describe('How long its rate limit takes for them; null without one.'),
+  })
+  .meta({ id: 'PlannedDestination', description: 'The part of an operation of one destination.' })
+
 export const OperationPlan = z
-  .object({ kind: Kind, matched, truncated })
-  .meta({ id: 'OperationPlan', description: 'The number of matches that an operation would have.' })
+  .object({
+    kind: Kind,
+    matched,
+    truncated,
+    oldestAt: Timestamp.nullable().describe('When the oldest match was created; null without any.'),
+    newestAt: Timestamp.nullable().describe(
+      'When the newest match was created, of those that were counted; null without any.',
+    ),
+    refused: z
+      .record(z.string(), z.int())
+      .describe(
+        'The matches that the action would refuse now, counted by reason: `past_retention`, `rejected` or the status of a delivery.',
+      ),
+    deliveries: z.int().describe('The deliveries that it would attempt, make or cancel.'),
+    isUpperBound: z
+      .boolean()
+      .describe('Filters of connections may keep some of the `deliveries` back.'),
+    quotaDeliveries: z
+      .int()
+      .describe('How many of them count against the quota: all of a replay, none of the others.'),
+    destinations: z
+      .array(PlannedDestination)
+      .describe(
+        `Where they go, most of them first: at most ${PLANNED_DESTINATIONS_MAX} of \`destinationCount\`.`,
+      ),
+    destinationCount: z.int().describe('The number of destinations that they go to.'),
+    seconds: seconds.describe(
+      'How long the rate limits of destinations and plan take, if nothing else is sent; null if nothing is paced.',
+    ),
+  })
+  .meta({
+    id: 'OperationPlan',
+    description:
+      'How far an operation would reach if it began now, as far as it was counted: with `truncated`, every count is a lower bound.',
+  })
 
 const ShownFilter = z
   .object({
@@ -174,6 +223,26 @@ export function selectedOfBody(wish: z.output<typeof NewOperation>, nowMs: numbe
   }
   const given = { ...members, ...response, ...bounds }
   return { kind: wish.kind, selection: DeliverySelection.parse(given) }
+}
+
+export function viewPlan(kind: OperationKind, planned: Planned): z.output<typeof OperationPlan> {
+  const { isTruncated, oldestId, newestId, destinations, ...plan } = planned
+  return {
+    kind,
+    truncated: isTruncated,
+    oldestAt: madeAt(oldestId),
+    newestAt: madeAt(newestId),
+    ...plan,
+    quotaDeliveries: kind === 'replay' ? plan.deliveries : 0,
+    destinations: destinations
+      .slice(0, PLANNED_DESTINATIONS_MAX)
+      .map((one) => ({ ...one, destinationId: encodeId('dst', one.destinationId) })),
+    destinationCount: destinations.length,
+  }
+}
+
+function madeAt(id: string | undefined): string | null {
+  return id === undefined ? null : timestamp(timeOfId(id))
 }
 
 export function viewOperation(row: Row): z.output<typeof Operation> {

@@ -1726,6 +1726,23 @@ export interface components {
       kind: components['schemas']['OperationKind']
       matched: number
       truncated: boolean
+      oldestAt: string | null
+      newestAt: string | null
+      refused: {
+        [key: string]: number
+      }
+      deliveries: number
+      isUpperBound: boolean
+      quotaDeliveries: number
+      destinations: components['schemas']['PlannedDestination'][]
+      destinationCount: number
+      seconds: number | null
+    }
+    PlannedDestination: {
+      destinationId: string
+      deliveries: number
+      isEnabled: boolean
+      seconds: number | null
     }
     OperationList: {
       data: components['schemas']['Operation'][]

@@ -5,13 +5,15 @@ import type { Delivery } from '../db/deliveries/read/deliveries.ts'
 import type { DeliveryFilter } from '../db/deliveries/read/delivery-indexes.ts'
 import {
   listDeliveries,
-  measureDeliveries,
+  markDeliveries,
+  type DeliveryMark,
   type DeliveryPage,
 } from '../db/deliveries/read/delivery-lists.ts'
 import {
   listEvents,
-  measureEvents,
+  markEvents,
   type EventFilter,
+  type EventMark,
   type EventSummary,
 } from '../db/events/events.ts'
 import { searchEvents } from '../db/events/search.ts'
@@ -26,11 +28,11 @@ import { decodeId, firstIdAt, idAfter } from '../ids.ts'
 import { MATCHED_BUDGET_MS, MATCHED_MAX } from '../limits.ts'
 
 /** Rows counted by one statement. */
-const MEASURE_ROWS = 10_000
+const MARKED_ROWS = 10_000
 
 /** Rows of an index that one statement looks through for a filter that has none, of a chunk and of a count. */
 const CHUNK_READ_ROWS = 20_000
-const MEASURE_READ_ROWS = 100_000
+const MARK_READ_ROWS = 100_000
 
 /** Limits of one statement of a search: small enough to stop in time, with bodies of any size. */
 const SEARCH_STEP = { rows: 4_000, bytes: 16 * 1024 * 1024 }
@@ -92,14 +94,18 @@ function stepOf<T extends { id: string }>({ rows, nextId }: Cut<T>, place: Place
   }
 }
 
+/** Something that is counted, in the order of their ids. */
+export type Mark = EventMark | DeliveryMark
+
 /**
  * How many are selected now: exact, unless there are more than `MATCHED_MAX` or counting takes longer than its budget;
- * then at least so many. (decisions: Resources, Bulk)
+ * then at least so many. `see` is shown all that are counted. (decisions: Resources, Bulk)
  */
 export async function countSelected(
   db: Db,
   selected: Selected,
   { projectId, nowMs }: { projectId: string; nowMs: number },
+  see: (marks: readonly Mark[]) => void = () => undefined,
 ): Promise<{ matched: number; isTruncated: boolean }> {
   const endsAt = performance.now() + MATCHED_BUDGET_MS
   let matched = 0
@@ -108,32 +114,27 @@ export async function countSelected(
     const leftMs = endsAt - performance.now()
     if (leftMs <= 0) return { matched, isTruncated: true }
     const place: Place = { projectId, nowMs, afterId }
-    const step = await measureWithin(db, selected, place, leftMs)
+    const step = await markWithin(db, selected, place, leftMs)
     if (step === undefined) return { matched, isTruncated: true }
-    matched += step.count
+    see(step.found.slice(0, MATCHED_MAX - matched))
+    matched += step.found.length
     afterId = step.afterId
     if (matched > MATCHED_MAX) return { matched: MATCHED_MAX, isTruncated: true }
     if (step.isLast) return { matched, isTruncated: false }
   }
 }
 
-interface Measured {
-  count: number
-  afterId: string | null
-  isLast: boolean
-}
-
 /** Undefined when the time is up. */
-async function measureWithin(
+async function markWithin(
   db: Db,
   selected: Selected,
   place: Place,
   leftMs: number,
-): Promise<Measured | undefined> {
+): Promise<Step<Mark> | undefined> {
   try {
     return await db.transaction().execute(async (tx) => {
       await withStatementTimeout(tx, leftMs)
-      return await byIndexOnly(tx, () => measure(tx, selected, place))
+      return await byIndexOnly(tx, () => mark(tx, selected, place))
     })
   } catch (error) {
     if (isTimeout(error)) return undefined
@@ -141,27 +142,20 @@ async function measureWithin(
   }
 }
 
-async function measure(tx: Db, { kind, selection }: Selected, place: Place): Promise<Measured> {
-  const size = { limit: MEASURE_ROWS, readRows: MEASURE_READ_ROWS }
+async function mark(tx: Db, { kind, selection }: Selected, place: Place): Promise<Step<Mark>> {
+  const size = { limit: MARKED_ROWS, readRows: MARK_READ_ROWS }
   if (kind !== 'replay') {
     const page = deliveryPage(place, size)
-    return asMeasured(await measureDeliveries(tx, deliveryFilter(selection, place), page), place)
+    return stepOf(await markDeliveries(tx, deliveryFilter(selection, place), page), place)
   }
   const filter = eventFilter(selection, place)
   const term = searchTerm(selection)
   if (term === undefined) {
     const page = { ...size, nowMs: place.nowMs }
-    return asMeasured(await measureEvents(tx, filter, page), place)
+    return stepOf(await markEvents(tx, filter, page), place)
   }
   const { found, searchedId, isLast } = await searchEvents(tx, filter, term, SEARCH_STEP)
-  return { count: found.length, afterId: searchedId ?? place.afterId, isLast }
-}
-
-function asMeasured(
-  { count, nextId }: { count: number; nextId: string | undefined },
-  place: Place,
-): Measured {
-  return { count, afterId: nextId ?? place.afterId, isLast: nextId === undefined }
+  return { found, afterId: searchedId ?? place.afterId, isLast }
 }
 
 function deliveryFilter(selection: DeliverySelection, { projectId }: Place): DeliveryFilter {

@@ -122,6 +122,9 @@ test.skipIf(!hasChromium)(
     const { page, faults } = visit
     await page.goto(place.at('/deliveries?status=failed'))
     await page.getByRole('button', { name: 'Retry matching…' }).click()
+    const plan = page.getByRole('table', { name: 'By destination' })
+    expect(await plan.getByRole('row').nth(1).innerText()).toMatch(/^shop\s+2\s+not paced$/)
+    await page.getByText('Nothing paces the deliveries').waitFor()
     await page.getByRole('button', { name: 'Retry 2 deliveries' }).click()
     await page.getByText('2 of 2 deliveries').waitFor()
     await expect.poll(() => endpoint.arrivals.length, { timeout: 30_000 }).toBe(4)
@@ -133,10 +136,55 @@ test.skipIf(!hasChromium)(
     await page.goto(place.at(`/deliveries?status=pending&destination=${closed}`))
     await page.getByRole('row').first().waitFor()
     await page.getByRole('button', { name: 'Cancel matching…' }).click()
+    expect(await plan.getByRole('row').nth(1).innerText()).toMatch(/^closed\s+1$/)
     await page.getByRole('button', { name: 'Cancel 1 delivery' }).click()
     await page.getByText('1 of 1 delivery').waitFor()
     await page.goto(place.at(`/deliveries?status=cancelled`))
     await page.getByRole('row').first().waitFor()
+    expect(faults).toEqual([])
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'a replay in bulk is planned before it begins: since when, where to, how long, and what it uses',
+  async () => {
+    const place = await openPlace(told)
+    await using endpoint = await startEndpoint(says(200))
+    const source = await place.source('orders')
+    const paced = { rateLimit: 2, rateLimitPeriod: 'minute' }
+    const slow = await place.destination('slow', endpoint.url, paced)
+    const picky = await place.destination('picky', endpoint.url)
+    const idle = await place.destination('idle', endpoint.url)
+    await place.connection(source.id, slow)
+    await place.connection(source.id, picky, { filter: { body: { number: 1 } } })
+    await place.connection(source.id, idle)
+    await place.call('POST', `/destinations/${idle}/toggle`, { isEnabled: false })
+    for (const number of [1, 2, 3, 4, 5]) {
+      await place.send(source.ingestUrl, { type: 'order', number })
+    }
+    const guarded = await place.source('guarded', {
+      verifier: { preset: 'github', secret: 'not told' },
+    })
+    await fetch(guarded.ingestUrl, { method: 'POST', body: '{}' })
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(place.at('/events?from=2026-01-01T00:00:00.000Z'))
+    await page.getByRole('button', { name: 'Replay matching…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Left out: 1 event never verified.').waitFor()
+    await dialog.getByText(/^From \d.* to \d/).waitFor()
+    const rows = await dialog.getByRole('row').allInnerTexts()
+    expect(rows.map((row) => row.replaceAll(/\s+/g, ' ')).toSorted()).toEqual([
+      'Destination At most At its pace',
+      'idle 5 waits until it is enabled',
+      'picky 5 not paced',
+      'slow 5 about 2 min',
+    ])
+    await dialog.getByText('At present pacing about 2 min, if nothing else is sent.').waitFor()
+    await dialog.getByText('It uses at most 15 deliveries of the quota.').waitFor()
+    await dialog.getByRole('button', { name: 'Replay 6 events' }).click()
+    await page.getByText('6 of 6 events').waitFor()
+    await page.getByText('1 of them refused').waitFor()
     expect(faults).toEqual([])
   },
 )

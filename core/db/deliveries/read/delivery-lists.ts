@@ -59,16 +59,22 @@ export async function listDeliveries(
   return { rows: await readDeliveries(db, filter, keys), next }
 }
 
-/** How many such deliveries a page has, and the id behind which the next one goes on; undefined at the end. */
-export async function measureDeliveries(
+/** All that is counted of a delivery. */
+export type DeliveryMark = Key & Pick<Delivery, 'destinationId' | 'status'>
+
+/** As `listDeliveries` by their ids, for pages of thousands. */
+export async function markDeliveries(
   db: Db,
   filter: DeliveryFilter,
   page: DeliveryPage,
-): Promise<{ count: number; nextId: string | undefined }> {
+): Promise<Cut<DeliveryMark>> {
   const event = await eventOf(db, filter)
-  if (event === null) return { count: 0, nextId: undefined }
-  const { rows, nextId } = await keysById(db, listsFor(filter, event, page), filter, page)
-  return { count: rows.length, nextId }
+  if (event === null) return { rows: [], nextId: undefined }
+  const lists = listsFor(filter, event, page).map((list) => ({
+    ...list,
+    columns: sql`${list.columns}, t.destination_id as "destinationId", t.status`,
+  }))
+  return await keysById<DeliveryMark>(db, lists, filter, page)
 }
 
 /** Null when there is no such event any more: its deliveries went with it. */
@@ -89,23 +95,23 @@ function listsFor(
   return event === undefined ? listsOf(filter, nowMs) : [listOfEvent(filter, event)]
 }
 
-async function keysById(
+async function keysById<T extends Key>(
   db: Db,
   lists: readonly IndexedList[],
   { fromId, untilId }: DeliveryFilter,
   { after, sortDir, limit, nowMs, readRows }: DeliveryPage,
-): Promise<Cut<Key>> {
+): Promise<Cut<T>> {
   const whole = { fromId, untilId }
   const range = after === undefined ? whole : behind(whole, after.id, sortDir)
-  const partials: PartialPage<Key>[] = []
+  const partials: PartialPage<T>[] = []
   for (const list of lists) {
-    partials.push(await readList<Key>(db, list, { range, dir: sortDir, limit, nowMs, readRows }))
+    partials.push(await readList<T>(db, list, { range, dir: sortDir, limit, nowMs, readRows }))
   }
   return cut(merge(partials, sortDir), limit)
 }
 
 /** No further than the first list that was not read to its end: of the others there may be more in between. */
-function merge(partials: readonly PartialPage<Key>[], dir: Direction): PartialPage<Key> {
+function merge<T extends Key>(partials: readonly PartialPage<T>[], dir: Direction): PartialPage<T> {
   const isBefore = (one: string, other: string): boolean =>
     dir === 'asc' ? one < other : one > other
   const reachedId = partials

@@ -4,11 +4,11 @@ import { useState } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { useUsage } from '../../shell/usage.ts'
 import { Confirm } from '../dialog.tsx'
 import { Failed, Skeleton } from '../states.tsx'
 import { counted, whole } from '../words/numbers.ts'
 import { KINDS, type Kind } from './kinds.ts'
+import { PlanFacts } from './plan-facts.tsx'
 import { Scope } from './scope.tsx'
 
 /** Above this many the count must be typed. */
@@ -93,21 +93,10 @@ function Plan({ kind, filter, onClose }: { kind: Kind; filter: Filter; onClose: 
             {things} {matched === 1 ? 'matches' : 'match'} now. The work goes on when you leave, and
             can be stopped on its page.
           </p>
-          {kind === 'replay' && <Quota />}
+          <PlanFacts plan={plan.data} />
         </>
       )}
       <Scope filter={scope} />
     </Confirm>
-  )
-}
-
-function Quota() {
-  const { data } = useUsage()
-  const isKnown = data !== undefined && data.limit !== null
-  return (
-    <p className="muted">
-      Each connection that an event goes to makes a delivery, which counts against the quota
-      {isKnown && `: ${whole(Math.max(0, (data.limit ?? 0) - data.deliveries))} are left`}.
-    </p>
   )
 }
