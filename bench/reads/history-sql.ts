@@ -42,7 +42,8 @@ export const EVENTS = (table: string): string => `
   select $6::int2, uuidv7(at - clock_timestamp()), organisation_id, project_id, source_id,
     case when share < 900 then 'received' when share < 940 then 'filtered' when share < 970 then 'unmatched'
       else 'rejected' end,
-    (array['push', 'invoice.paid', 'order.created', 'ping'])[1 + n % 4],
+    case when n % 50000 = 0 then 'refund.created'
+      else (array['push', 'invoice.paid', 'order.created', 'ping'])[1 + n % 4] end,
     case when share >= 970 then 'signature_mismatch' end, 'github', 'POST', '/', '',
     '[["content-type","application/json"]]', 'application/json', 100, false, '192.0.2.1',
     convert_to(rpad('{"number":' || n || ',"filler":"', 98, 'postern ') || '"}', 'UTF8'), 80, 40, at

@@ -10,6 +10,7 @@ const SEARCH_ROUNDS = 5
 const READ_MUST = 'p99 50 ms'
 const STATS_MUST = 'p99 20 ms'
 const SEARCH_MUST = 'within 1 s'
+const PLAN_MUST = 'within 2 s'
 
 /** Where a share of the past went, as clients name it. */
 export interface PastRoute {
@@ -30,6 +31,9 @@ export interface Past {
   eventIds: string[]
   deliveryIds: string[]
   nowMs: number
+  /** As clients name them. */
+  organisationId: string
+  projectId: string
 }
 
 export interface Request {
@@ -38,6 +42,10 @@ export interface Request {
   /** Path of the n-th request, so that no two in a row are alike. */
   path: (n: number) => string
   rounds: number
+  /** With a body it is a POST. */
+  body?: (n: number) => object
+  /** By a signed-in person instead of an API key. */
+  isByPerson?: boolean
 }
 
 export function eventRequests({ busy, ordinary, rare, retired, eventIds, nowMs }: Past): Request[] {
@@ -51,6 +59,16 @@ export function eventRequests({ busy, ordinary, rare, retired, eventIds, nowMs }
     ...['received', 'filtered', 'unmatched', 'rejected', 'pending'].map((status) =>
       events(status, `status=${status}`),
     ),
+    events('of a type', 'eventType=invoice.paid'),
+    events('of types that begin alike', 'eventType=invoice.*'),
+    events('of a type, ascending', 'eventType=invoice.paid&sortDir=asc'),
+    events('of a type, of a source', `sourceId=${ordinary.sourceId}&eventType=order.created`),
+    search('events of a type of one in 50,000', () => '/v1/events?eventType=refund.created'),
+    search('events of a type that none has', () => '/v1/events?eventType=nowhere.*'),
+    search(
+      'events of a type that none has, of a source with few',
+      () => `/v1/events?eventType=nowhere.*&sourceId=${rare.sourceId}`,
+    ),
     events('rejected of the busiest source', `sourceId=${busy.sourceId}&status=rejected`),
     events('rejected of a source with few', `sourceId=${rare.sourceId}&status=rejected`),
     read('events of a day', (n) => `/v1/events?${dayBefore(nowMs, n)}&limit=100`),
@@ -63,6 +81,7 @@ export function eventRequests({ busy, ordinary, rare, retired, eventIds, nowMs }
     read('has-any', () => '/v1/events/has-any'),
     search('search for an event id', (n) => `/v1/events?search=${event(n)}`),
     search('search for an event type', () => '/v1/events?search=INVOICE'),
+    search('search within a type', () => '/v1/events?search=number&eventType=refund.created'),
     search('search for a body that is not there', () => '/v1/events?search=nowhere-to-be-found'),
   ]
 }
@@ -154,6 +173,49 @@ export function statisticsRequests({ busy, nowMs }: Past): Request[] {
     dashboard(' of 30 days by rejection reason', `?${month}&groupBy=rejectionReason`),
     dashboard(' of 40 days by hour', `?from=${since(40)}`),
   ]
+}
+
+/** Whatever else the dashboard asks for. */
+export function otherRequests(past: Past): Request[] {
+  const { busy, failing, nowMs, organisationId, projectId } = past
+  const alerts = (state: string): string => `/app/api/${projectId}/alerts?state=${state}&limit=50`
+  const failed = { status: 'failed' }
+  return [
+    list('operations', '', ''),
+    list('operations', 'of a kind', 'kind=retry'),
+    list('operations', 'of a kind and status that none has', 'kind=cancel&status=running'),
+    plan('a retry of all that failed', 'retry', () => failed),
+    plan('a retry of all that failed to a destination', 'retry', () => ({
+      ...failed,
+      destinationId: failing.destinationId,
+    })),
+    plan('a replay of a source', 'replay', () => ({ sourceId: busy.sourceId })),
+    plan('a replay of a day', 'replay', (n) => ({
+      from: new Date(nowMs - ((n % 60) + 1) * DAY_MS).toISOString(),
+      to: new Date(nowMs - (n % 60) * DAY_MS).toISOString(),
+    })),
+    plan('a replay of a type of one in 50,000', 'replay', () => ({ eventType: 'refund.created' })),
+    plan('a cancellation of all that waits', 'cancel', () => ({ status: 'pending' })),
+    read('usage', () => '/v1/billing/usage'),
+    byPerson(read('audit', () => `/auth/organisations/${organisationId}/audit?limit=100`)),
+    byPerson(read('alerts, open', () => alerts('open'))),
+    byPerson(read('alerts, closed', () => alerts('closed'))),
+    byPerson(read('events, by a session', () => `/app/api/${projectId}/events?limit=50`)),
+  ]
+}
+
+function plan(name: string, kind: string, filter: (n: number) => object): Request {
+  return {
+    name: `plan of ${name}`,
+    must: PLAN_MUST,
+    path: () => '/v1/operations/plan',
+    rounds: SEARCH_ROUNDS,
+    body: (n) => ({ kind, filter: filter(n) }),
+  }
+}
+
+function byPerson(request: Request): Request {
+  return { ...request, isByPerson: true }
 }
 
 function events(name: string, query: string): Request {

@@ -1,16 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 import pg from 'pg'
 
 import { decodeId, encodeId } from '../../core/ids.ts'
 import { answersOk } from '../../standalone/processes/answers-ok.ts'
 import { waitFor } from '../../standalone/processes/os-process.ts'
+import { ownerCookie } from '../../test/browser/people.ts'
+import { Told } from '../../test/browser/told.ts'
 import { startInstallation, type Installation } from '../installation.ts'
 import { percentile } from '../measure.ts'
 import { cpuUsOf, pidOf, readUsage } from '../processes.ts'
+import { makeBesides } from '../reads/besides.ts'
 import { makeHistory } from '../reads/history.ts'
 import { planRows } from '../reads/plans.ts'
 import {
   deliveryRequests,
   eventRequests,
+  otherRequests,
   statisticsRequests,
   type Past,
   type PastRoute,
@@ -31,12 +38,18 @@ const ORDINARY = 15
  * by one that knows them. Then the plans of its queries.
  */
 export async function reads({ events }: { events: number }): Promise<Row[]> {
-  await using installation = await startInstallation()
+  await using installation = await startInstallation({ AUTH_CALLS_PER_MINUTE: '1000000' })
   const { past, measured, rows: made } = await openPast(installation, events)
   await restartApi(installation)
-  const requests = [...eventRequests(past), ...deliveryRequests(past), ...statisticsRequests(past)]
-  const first = await timeAll(installation, requests)
-  const again = await timeAll(installation, requests)
+  const requests = [
+    ...eventRequests(past),
+    ...deliveryRequests(past),
+    ...statisticsRequests(past),
+    ...otherRequests(past),
+  ]
+  const ask = await openAsk(installation)
+  const first = await timeAll(installation, requests, ask)
+  const again = await timeAll(installation, requests, ask)
   const figures = requests.map(({ name, must }, n) => ({
     figure: name,
     must,
@@ -61,11 +74,16 @@ interface Timed {
   cpu: string
 }
 
-async function timeAll(installation: Installation, requests: Request[]): Promise<Timed[]> {
+async function timeAll(
+  installation: Installation,
+  requests: Request[],
+  ask: Ask,
+): Promise<Timed[]> {
   const all: Timed[] = []
-  for (const { name, path, rounds } of requests) {
+  for (const request of requests) {
+    const { name, rounds } = request
     const before = readUsage(installation.supervisorPid)
-    const times = await timed(installation, path, rounds)
+    const times = await timed(request, ask)
     const after = readUsage(installation.supervisorPid)
     const at = (share: number): string => percentile(times, share).toFixed(1)
     const used = (part: 'api' | 'postgres'): string =>
@@ -113,6 +131,7 @@ async function openPast(
   }
   const startedAt = performance.now()
   await makeHistory(installation.databaseUrl, measured, { events, nowMs })
+  await makeBesides(client, measured)
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
   const sample = async (table: 'event' | 'delivery'): Promise<string[]> => {
     const { rows } = await client.query<{ id: string }>(
@@ -131,6 +150,8 @@ async function openPast(
     eventIds: await sample('event'),
     deliveryIds: await sample('delivery'),
     nowMs,
+    organisationId: encodeId('org', organisationId),
+    projectId: encodeId('prj', projectId),
   }
   return { past, measured, rows: await sizeRows(client, seconds) }
 }
@@ -200,15 +221,27 @@ function uuid(prefix: 'src' | 'con' | 'dst', id: string): string {
   return decoded
 }
 
-async function timed(
-  installation: Installation,
-  path: Request['path'],
-  rounds: number,
-): Promise<number[]> {
+/** Sends the n-th of a request. */
+type Ask = (request: Request, n: number) => Promise<unknown>
+
+async function openAsk(installation: Installation): Promise<Ask> {
+  const { apiUrl, dataDir } = installation
+  const told = Told.parse(JSON.parse(readFileSync(join(dataDir, 'standalone.json'), 'utf8')))
+  const cookie = await ownerCookie(told)
+  return async ({ path, body, isByPerson }, n) => {
+    if (body !== undefined) return await installation.call('POST', path(n), body(n))
+    if (isByPerson !== true) return await installation.read(path(n))
+    const answer = await fetch(`${apiUrl}${path(n)}`, { headers: { cookie } })
+    if (!answer.ok) throw new Error(`${path(n)} answered ${answer.status}`)
+    return await answer.text()
+  }
+}
+
+async function timed(request: Request, ask: Ask): Promise<number[]> {
   const times: number[] = []
-  for (let n = 0; n < rounds; n++) {
+  for (let n = 0; n < request.rounds; n++) {
     const startedAt = performance.now()
-    await installation.read(path(n))
+    await ask(request, n)
     times.push(performance.now() - startedAt)
   }
   return times.toSorted((a, b) => a - b)

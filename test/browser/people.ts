@@ -26,7 +26,8 @@ async function enter(origin: string, path: string, body: object): Promise<string
   return cookie.split(';')[0] ?? ''
 }
 
-async function ownerCookie({ apiUrl, setupUrl }: Told): Promise<string> {
+/** Makes the owner's account if there is none yet. */
+export async function ownerCookie({ apiUrl, setupUrl }: Told): Promise<string> {
   const token = setupUrl?.split('#')[1]
   // Another file of the suite may have made the account.
   const made = await enter(apiUrl, '/setup', { token, ...OWNER }).catch(() => undefined)
