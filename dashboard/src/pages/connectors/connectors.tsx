@@ -6,9 +6,8 @@ import type { Schemas } from '../../api/client.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { NamedList } from '../../parts/lists/named-list.tsx'
 import { counted } from '../../parts/words/numbers.ts'
-import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
@@ -19,81 +18,57 @@ export function Connectors() {
   const { projectId, mayAll } = useProject()
   const connectors = useConnectors()
   const [isOpen, setOpen] = useState(false)
-  const create = (
-    <button
-      type="button"
-      className="button main"
-      aria-disabled={!mayAll}
-      title={mayAll ? undefined : OWNERS_ONLY}
-      onClick={() => mayAll && setOpen(true)}
-    >
-      New connector
-    </button>
-  )
   return (
     <>
-      <header>
-        <PageTitle>Connectors</PageTitle>
-        <div className="buttons">{create}</div>
-      </header>
-      {isOpen && <NewConnector onClose={() => setOpen(false)} />}
-      <Loaded query={connectors} noun="The list">
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty title="No connector yet">
-              <p>
-                A connector reaches destinations in a private network. Its agent dials out, so that
-                nothing there has to be opened: copy a command, run it there.
-              </p>
-              {create}
-            </Empty>
-          ) : (
-            <table className="table cards">
-              <thead>
-                <tr>
-                  <th>Connector</th>
-                  <th>Status</th>
-                  <th>Replicas</th>
-                  <th>Last heard</th>
-                  <th>Allowed hosts</th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map((connector) => (
-                  <tr key={connector.id}>
-                    <td>
-                      <Link
-                        to="/p/$projectId/connectors/$connectorId"
-                        params={{ projectId, connectorId: connector.id }}
-                      >
-                        {connector.name}
-                      </Link>
-                    </td>
-                    <td data-label="Status">
-                      <StatusMark status={statusOf(connector)} />
-                    </td>
-                    <td data-label="Replicas">
-                      {counted(connector.onlineReplicas, 'replica')} online
-                    </td>
-                    <td data-label="Last heard">
-                      {connector.lastSeenAt === null ? (
-                        <span className="muted">never</span>
-                      ) : (
-                        <Time at={connector.lastSeenAt} withAge />
-                      )}
-                    </td>
-                    <td data-label="Allowed hosts" className="mono">
-                      {connector.allowedHosts.length === 0
-                        ? 'as its agents allow'
-                        : connector.allowedHosts.join(', ')}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          )
+      <NamedList
+        title="Connectors"
+        query={connectors}
+        create={
+          <button
+            type="button"
+            className="button main"
+            aria-disabled={!mayAll}
+            title={mayAll ? undefined : OWNERS_ONLY}
+            onClick={() => mayAll && setOpen(true)}
+          >
+            New connector
+          </button>
         }
-      </Loaded>
+        empty={{
+          title: 'No connector yet',
+          text: 'A connector reaches destinations in a private network. Its agent dials out, so that nothing there has to be opened: copy a command, run it there.',
+        }}
+        columns={['Connector', 'Status', 'Replicas', 'Last heard', 'Allowed hosts']}
+        cells={(connector) => (
+          <>
+            <td>
+              <Link
+                to="/p/$projectId/connectors/$connectorId"
+                params={{ projectId, connectorId: connector.id }}
+              >
+                {connector.name}
+              </Link>
+            </td>
+            <td data-label="Status">
+              <StatusMark status={statusOf(connector)} />
+            </td>
+            <td data-label="Replicas">{counted(connector.onlineReplicas, 'replica')} online</td>
+            <td data-label="Last heard">
+              {connector.lastSeenAt === null ? (
+                <span className="muted">never</span>
+              ) : (
+                <Time at={connector.lastSeenAt} withAge />
+              )}
+            </td>
+            <td data-label="Allowed hosts" className="mono">
+              {connector.allowedHosts.length === 0
+                ? 'as its agents allow'
+                : connector.allowedHosts.join(', ')}
+            </td>
+          </>
+        )}
+      />
+      {isOpen && <NewConnector onClose={() => setOpen(false)} />}
     </>
   )
 }
