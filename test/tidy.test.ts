@@ -7,6 +7,7 @@ import { AGENT_FLAGS, AGENT_SETTING_NAMES } from '../connector-agent/settings/se
 import { SETTING_NAMES } from '../core/config.ts'
 import { STATUS } from '../core/errors.ts'
 import * as limits from '../core/limits.ts'
+import { BUILT_IN_PLANS } from '../core/plans/built-in-plans.ts'
 import { TRACE_SETTING_NAMES } from '../core/settings/trace-settings.ts'
 import { files, imports, programOf, ROOT, sources, specifiersIn } from './kit/source-files.ts'
 
@@ -152,6 +153,23 @@ test('docs/limits.md lists every number of core/limits.ts with its value and no 
     .filter(([, values]) => values.every((value) => typeof value === 'number'))
     .map(([name, values]) => `${name} = ${values.map(shown).join(', ')}`)
   expect(constants('docs/limits.md').toSorted()).toEqual(expected.toSorted())
+})
+
+test('docs/limits.md has the numbers of each built-in plan', () => {
+  const text = (value: number | null) => (value === null ? 'no limit' : shown(value))
+  const expected = Object.entries(BUILT_IN_PLANS).map(([name, plan]) => [
+    name,
+    text(plan.ingestRequestsPerSecond),
+    [...new Set([plan.maxDeliveriesPerSecond, plan.burstDeliveriesPerSecond].map(text))].join(', '),
+    text(plan.deliveryQuota) +
+      (plan.deliveryQuota === null ? '' : plan.isHardCapped ? ', then refused' : ', then counted'),
+    `${plan.retentionDays} days`,
+    text(plan.seats),
+    text(plan.connectors),
+    text(plan.replicasPerConnector),
+  ])
+  const found = rows('docs/limits.md').filter(([name = '']) => name in BUILT_IN_PLANS)
+  expect(found).toEqual(expected)
 })
 
 test('migrations are numbered without gaps', () => {
