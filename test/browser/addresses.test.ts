@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
-import { MODES, obstaclesOf } from './axe.ts'
+import { brokenWordsOf, MODES, obstaclesOf } from './axe.ts'
 import { hasChromium, openBrowser, openVisit } from './browser.ts'
 import { everyAddress } from './everything.ts'
 import { visitAsMember, visitAsOwner } from './people.ts'
@@ -27,14 +27,17 @@ const PICTURES = process.env['PICTURES']
 /** Whatever is wrong with pages, each beside its address. */
 async function walk(page: Page, mode: string): Promise<string[]> {
   const bad: string[] = []
-  for (const address of addresses) {
+  for (const [index, address] of addresses.entries()) {
     await page.goto(`${told.apiUrl}${address}`)
     await page.locator('h1').first().waitFor()
     await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-    bad.push(...(await obstaclesOf(page)).map((obstacle) => `${address} ${obstacle}`))
+    const found = [...(await obstaclesOf(page)), ...(await brokenWordsOf(page))]
+    bad.push(...found.map((obstacle) => `${address} ${obstacle}`))
     if (PICTURES !== undefined) {
-      const file = address.replaceAll(/[a-z]{3}_[0-9a-z]{26}/g, 'id').replaceAll(/[^\w]+/g, '-')
-      await page.screenshot({ path: join(PICTURES, `${file}-${mode}.png`), fullPage: true })
+      const name = address.replaceAll(/[a-z]{3}_[0-9a-z]{26}/g, 'id').replaceAll(/[^\w]+/g, '-')
+      // Addresses that differ by their ids alone have a picture each.
+      const file = `${String(index).padStart(2, '0')}${name}-${mode}.png`
+      await page.screenshot({ path: join(PICTURES, file), fullPage: true })
     }
     if ((await page.title()) === 'Postern') bad.push(`${address} has no title of its own`)
   }
@@ -129,4 +132,20 @@ test.skipIf(!hasChromium)('a page that people cannot use would be seen', async (
     expect.stringMatching(/^region: /),
     expect.stringMatching(/^is \d+ px too wide$/),
   ])
+  expect(await brokenWordsOf(page)).toEqual([])
+  await page.evaluate(
+    "document.body.append(Object.assign(document.createElement('p'), { className: 'thin', textContent: 'Standalone' }))",
+  )
+  await page.evaluate(
+    "Object.assign(document.querySelector('.thin').style, { width: '40px', overflowWrap: 'anywhere' })",
+  )
+  expect(await brokenWordsOf(page)).toEqual(['breaks the word Standalone'])
+  await page.evaluate(
+    "Object.assign(document.querySelector('.thin'), { className: 'thin is', textContent: 'Pending' })",
+  )
+  await page.evaluate(
+    "Object.assign(document.querySelector('.is').style, { overflow: 'hidden', whiteSpace: 'nowrap' })",
+  )
+  await page.evaluate("document.querySelector('.is').parentElement.classList.add('row')")
+  expect(await brokenWordsOf(page)).toEqual(['cuts off Pending'])
 })

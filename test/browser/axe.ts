@@ -21,3 +21,25 @@ export async function obstaclesOf(page: Page, { withBestPractice = true } = {}):
   const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   return over > 0 ? [...found, `is ${over} px too wide`] : found
 }
+
+/** Words that a place too narrow for them breaks or cuts off; ids and code may be broken anywhere. */
+export async function brokenWordsOf(page: Page): Promise<string[]> {
+  return await page.evaluate<string[]>(String.raw`(() => {
+    const range = document.createRange()
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const broken = new Set()
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      if (text.parentElement.closest('code, pre, time, .mono, svg') !== null) continue
+      for (const { 0: word, index } of text.data.matchAll(/(?<![\p{L}\d_])\p{L}{2,14}(?![\p{L}\d_])/gu)) {
+        range.setStart(text, index)
+        range.setEnd(text, index + word.length)
+        const lines = new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top)))
+        if (lines.size > 1) broken.add('breaks the word ' + word)
+      }
+    }
+    for (const status of document.querySelectorAll('.row .is')) {
+      if (status.scrollWidth > status.clientWidth) broken.add('cuts off ' + status.textContent)
+    }
+    return [...broken]
+  })()`)
+}

@@ -27,9 +27,9 @@ const ADDRESSES = [
   '/reference/operations/revokereplica',
 ]
 
-test.skipIf(cannotRun).for([MODES[0], MODES[3]])(
+test.skipIf(cannotRun).for(MODES)(
   'every page of the documentation is accessible, fits and keeps the policy at $width px, $colorScheme',
-  { timeout: 240_000 },
+  { timeout: 480_000 },
   async ({ width, colorScheme }) => {
     const options = { viewport: { width, height: 800 }, colorScheme }
     await using visit = await openVisit(browser, told.apiUrl, options)

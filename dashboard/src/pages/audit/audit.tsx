@@ -62,6 +62,7 @@ export function Audit() {
 
 function Entry({ entry }: { entry: AuditEntry }) {
   const changes = JSON.stringify(entry.changes)
+  const [kind, id] = entry.actor.split(':')
   return (
     <tr>
       <td>
@@ -69,13 +70,20 @@ function Entry({ entry }: { entry: AuditEntry }) {
       </td>
       <td data-label="Who">
         <span>
-          {entry.actorName} <code className="muted">{entry.actor}</code>
+          {id === undefined ? (
+            kind
+          ) : (
+            <>
+              {kind !== 'user' && `${kind} `}
+              {entry.actorName} <code className="muted">{id}</code>
+            </>
+          )}
         </span>
       </td>
       <td data-label="From" className="mono">
         {entry.address}
       </td>
-      <td data-label="Did">{entry.action.replace('.', ' ').replaceAll('-', ' ')}</td>
+      <td data-label="Did">{entry.action.replaceAll(/[._-]/g, ' ')}</td>
       <td data-label="To" className="mono">
         {entry.subjectId}
       </td>

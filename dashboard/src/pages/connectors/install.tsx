@@ -23,7 +23,7 @@ export function Install({ connector }: { connector: Schemas['Connector'] }) {
   return (
     <section className="section">
       <header>
-        <h2>{key === undefined ? 'Start another replica' : 'Start it'}</h2>
+        <h2>{key === undefined ? 'Start a replica' : 'Start it'}</h2>
         <div className="buttons">
           <DangerAction
             name="New enrolment key…"

@@ -60,7 +60,7 @@ function Entitlements({ plan: { plan, entitlements } }: { plan: Schemas['Billing
         <dd>{counted(entitlements.retentionDays, 'day')}</dd>
         <dt>Connectors</dt>
         <dd>
-          {orAny(entitlements.connectors)}, each with replicas:{' '}
+          {orAny(entitlements.connectors)}; replicas of each:{' '}
           {orAny(entitlements.replicasPerConnector)}
         </dd>
         <dt>Seats</dt>

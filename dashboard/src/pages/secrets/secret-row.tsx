@@ -55,15 +55,17 @@ export function SecretRow({
         {lastUsedAt === null ? (
           <span className="muted">never</span>
         ) : (
-          <>
+          <span>
             <Time at={lastUsedAt} withAge />
             {lastUsedFrom !== null && (
               <>
                 {' '}
-                from <code>{lastUsedFrom}</code>
+                <span className="whole">
+                  from <code>{lastUsedFrom}</code>
+                </span>
               </>
             )}
-          </>
+          </span>
         )}
       </td>
       <td>
