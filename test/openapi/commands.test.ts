@@ -48,6 +48,9 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'docs/agents.md': ['"data":[', '"project":{'],
   'docs/migrating.md': [
     'made billing-events -> ledger',
+    /^billing-events → http\S+$/m,
+    /^globex → http\S+$/m,
+    /^partner-events → http\S+$/m,
     'made globex -> globex-billing',
     'left out globex-billing: the value of its header authorization',
     'left out globex-ep_2c: its transformation',
