@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -196,7 +197,16 @@ function cases(): [expected: boolean, of: Case][] {
     [false, { ...good, list: good.list.replace('v1,', 'v2,') }],
     [false, { ...good, list: 'v1,' }],
     [false, { ...good, body: Buffer.from('{}') }],
+    ...['', 'whsec_', 'whsec_!!!!'].map((keyless): [boolean, Case] => [
+      false,
+      { ...good, secret: keyless, list: signedWithNoKey(good) },
+    ]),
   ]
+}
+
+/** The signature that anybody can make where the secret is missing. */
+function signedWithNoKey({ id, at, body }: Case): string {
+  return `v1,${createHmac('sha256', '').update(`${id}.${at}.`).update(body).digest('base64')}`
 }
 
 for (const { name, asks, files, runs, isInCi } of LANGUAGES) {
