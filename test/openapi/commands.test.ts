@@ -35,15 +35,22 @@ const PAGES = [...FIRST, ...DOCS.filter((page) => !FIRST.includes(page)).toSorte
 
 /** Texts that the commands of a page print, among others. */
 const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
-  'docs/start.md': ['"verdict"', 'delivered', '"mode":"private"'],
+  'docs/start.md': ['"sentence":"Delivered to 1 of 1 connection', '"cause":"connector_offline"'],
+  'README.md': [/^http:\S+\/\w{26}$/m, '"eventTypes":["invoice.*"]'],
   'docs/delivery.md': [
+    '"scheduleSeconds":[60,3600,21600,86400,86400,57600],"maxAttempts":7',
+    '"kind":"cancel"',
     '"maxConcurrency":4',
     '"lastError":"connection_refused"',
     '"trigger":"manual"',
     /"matched":[1-9]/,
   ],
-  'docs/recover.md': [/(?:.*?"kind":"(?:retry|replay)"){5}/s],
-  'docs/filters.md': ['body.amount.$gte'],
+  'docs/recover.md': [/(?:.*?"kind":"(?:retry|replay)"){12}/s],
+  'docs/filters.md': [
+    'body.amount.$gte',
+    '"filter":{"body":{"amount":{"$gte":100}}}',
+    '"filter":null',
+  ],
   'docs/event-stream.md': ['event: ready'],
   'docs/agents.md': ['"data":[', '"project":{'],
   'docs/migrating.md': [
