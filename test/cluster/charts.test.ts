@@ -192,6 +192,14 @@ test.each(VALUES)(
   CLUSTER_MS,
 )
 
+test('an agent has more time to stop than it takes for its requests', async () => {
+  const [agent] = podsOf(await render('postern-connector', AGENT))
+  const { terminationGracePeriodSeconds } = z
+    .looseObject({ terminationGracePeriodSeconds: z.number() })
+    .parse(agent?.spec)
+  expect(terminationGracePeriodSeconds).toBeGreaterThan(65)
+})
+
 test('the API reaches ingest by its Service, also where few others may', async () => {
   const edge = { podSelector: { matchLabels: { app: 'edge' } } }
   const objects = await render('postern', {
