@@ -90,12 +90,12 @@ const WRITTEN_OUT = [...OWN_SCHEME.matchAll(/```json verifier\n(.*?)```/gs)].map
 )
 
 test('the verifiers that are written out could accept a request', () => {
-  expect(WRITTEN_OUT.length).toBe(2)
+  expect(WRITTEN_OUT.length).toBe(3)
   const faults = WRITTEN_OUT.map((text) => {
     const { config, secrets } = splitSecrets(VerifierInput.parse(JSON.parse(text)))
     return faultsOf(config, { current: secrets.current, members: secrets.members })
   })
-  expect(faults).toEqual([[], []])
+  expect(faults).toEqual([[], [], []])
 })
 
 test('the scheme of your own verifies what its page says', () => {

@@ -35,7 +35,7 @@ function made(kind: string, preset: PresetEntry, values: readonly string[]): str
 
 const script = (lines: readonly string[]): string => ['```sh run', ...lines, '```'].join('\n')
 const PUT =
-  'put() { curl -fsS -X PUT -H "authorization: Bearer $KEY" -H \'content-type: application/json\' "$API/v1/$1" -d "$2"; }'
+  'put() { curl -sS --fail-with-body -X PUT -H "authorization: Bearer $KEY" -H \'content-type: application/json\' "$API/v1/$1" -d "$2"; }'
 const SHOW = 'echo "$INGEST"'
 
 const put = ({ preset }: PresetEntry, body: string): string =>
@@ -87,8 +87,8 @@ function facts(preset: PresetEntry): string {
     ['signature', signatureOf(config)],
     ['time', timeOf(config)],
     ['event type', eventTypeField === null ? 'none' : code(eventTypeField)],
-    ['names an event', idempotencyKeys.length === 0 ? 'nothing' : listed(idempotencyKeys)],
-    ['first request', handshake === null ? 'none' : 'answered by the source, and not stored'],
+    ['event id', idempotencyKeys.length === 0 ? 'none' : `${listed(idempotencyKeys)}${REPEAT}`],
+    ['address check', handshake === null ? 'none' : 'answered by the source, and not stored'],
     ['answer', ANSWERS[ingestResponse.kind] ?? ''],
     ['covers the body', preset.bodyAuthenticated ? 'yes' : 'no: it proves who sends, not what'],
   ]
@@ -100,6 +100,9 @@ function facts(preset: PresetEntry): string {
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
     .join('\n')
 }
+
+const REPEAT =
+  ': with it in `idempotencyKeys` a repeat is answered `"duplicate":true` and not stored again'
 
 const ANSWERS: Readonly<Record<string, string>> = {
   default: '200 with the id of the event',

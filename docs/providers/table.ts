@@ -25,9 +25,9 @@ function table(): string {
     'preset',
     'verifier',
     'needs',
-    'handshake',
+    'address check',
     'event type',
-    'names an event',
+    'event id',
     'covers the body',
   ]
   const lines = [head, head.map(() => '---'), ...rows]
