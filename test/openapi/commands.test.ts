@@ -45,7 +45,7 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     '"trigger":"manual"',
     /"matched":[1-9]/,
   ],
-  'docs/recover.md': [/(?:.*?"kind":"(?:retry|replay)"){12}/s],
+  'docs/recover.md': [/(?:.*?"kind":"(?:retry|replay)"){14}/s],
   'docs/filters.md': [
     'body.amount.$gte',
     '"filter":{"body":{"amount":{"$gte":100}}}',
