@@ -44,6 +44,15 @@ export default defineConfig({
       onLog: (level, log, report) => {
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') report(level, log)
       },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'first', tags: ['$initial'], priority: 2 },
+            // A page would load a score of small files otherwise, and browsers six at a time.
+            { name: 'shared', minShareCount: 4, priority: 1 },
+          ],
+        },
+      },
     },
   },
   server: { proxy: { '/auth': API, '/app/api': API, '/openapi.json': API, '/docs': API } },

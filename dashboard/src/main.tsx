@@ -3,11 +3,12 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
-import { router } from './router.tsx'
+import { beginPage, router } from './router.tsx'
 import { watchSequences } from './shell/keys.ts'
 import { queryClient } from './shell/query-client.ts'
 import { applyTheme } from './shell/theme.ts'
 
+beginPage()
 applyTheme()
 watchSequences()
 const root = document.getElementById('root')

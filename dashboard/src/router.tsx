@@ -11,7 +11,7 @@ import * as searches from './routes/searches.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
 import { Frame } from './shell/frame.tsx'
 import { queryClient } from './shell/query-client.ts'
-import { sessionQuery } from './shell/session.ts'
+import { reachQuery, sessionQuery } from './shell/session.ts'
 
 const root = createRootRoute({
   component: Frame,
@@ -60,7 +60,8 @@ const inside = createRoute({
   id: 'inside',
   beforeLoad: async ({ location }) => {
     try {
-      await queryClient.ensureQueryData(sessionQuery)
+      const { organisations } = await queryClient.ensureQueryData(sessionQuery)
+      void queryClient.prefetchQuery(reachQuery(organisations))
     } catch (error) {
       if (!(error instanceof PosternError) || error.status !== 401) throw error
       // oxlint-disable-next-line typescript/only-throw-error -- the router's own way to lead elsewhere
@@ -303,5 +304,14 @@ export const router = createRouter({
 declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router
+  }
+}
+
+/** The session and the scripts of the page come at once, not one after the other. */
+export function beginPage(): void {
+  const ids = new Set(router.matchRoutes(router.latestLocation).map(({ routeId }) => routeId))
+  if (ids.has(inside.id)) void queryClient.prefetchQuery(sessionQuery)
+  for (const route of Object.values(router.routesById)) {
+    if (ids.has(route.id)) void router.loadRouteChunk(route)
   }
 }

@@ -46,14 +46,19 @@ export async function signOut({ everywhere = false } = {}): Promise<void> {
   location.assign('/sign-in')
 }
 
-/** Every project that this person reaches, with its organisation. */
-export function useReach(): { organisation: Organisation; project: Project }[] | undefined {
-  const { organisations } = useSession()
-  const { data } = useQuery({
+/** The projects of each organisation, in its order. */
+export function reachQuery(organisations: readonly Organisation[]) {
+  return queryOptions({
     queryKey: ['reach', ...organisations.map(({ id }) => id)],
     queryFn: ({ client }) =>
       Promise.all(organisations.map(({ id }) => client.fetchQuery(projectsQuery(id)))),
   })
+}
+
+/** Every project that this person reaches, with its organisation. */
+export function useReach(): { organisation: Organisation; project: Project }[] | undefined {
+  const { organisations } = useSession()
+  const { data } = useQuery(reachQuery(organisations))
   return useMemo(
     () =>
       data &&

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
 
 import { useKeys } from '../../shell/keys.ts'
 import { useIsNarrow, useWindow } from './use-window.ts'
@@ -92,9 +92,17 @@ export function Rows<T extends { id: string }>({
           className={item.id === activeId ? 'row active' : 'row'}
           style={{ top: (first + index) * height, height }}
         >
-          {row(item)}
+          <Content item={item} row={row} />
         </div>
       ))}
     </div>
   )
+}
+
+/** While a list is scrolled only the rows that come into sight are made. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- memo forgets the parameter of the type
+const Content = memo(contentOf) as typeof contentOf
+
+function contentOf<T>({ item, row }: { item: T; row: (item: T) => ReactNode }): ReactNode {
+  return row(item)
 }
