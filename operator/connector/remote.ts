@@ -1,7 +1,7 @@
 import { PosternError } from '../../clients/typescript/index.ts'
 import type { ConnectorSpec } from '../kinds/connector.ts'
 import type { Claims } from '../relay/claims.ts'
-import { markersOf, nameInRelay, ownerIn, ownerInWords } from '../relay/markers.ts'
+import { markersOf, mayHave, nameInRelay, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt } from '../relay/problem.ts'
 import type { Body, RelayClient } from '../relay/relay-client.ts'
@@ -118,8 +118,8 @@ function isRefusal(error: unknown): boolean {
 
 async function putRight(asked: Asked, found: Item): Promise<Item> {
   const { connector, spec, client, memory, claims, clusterId, poller } = asked
-  const owner = ownerInWords(found.metadata)
-  if (owner !== undefined && ownerIn(clusterId)(found.metadata) !== connector.metadata.uid) {
+  if (!mayHave(clusterId, connector, found.metadata)) {
+    const owner = ownerInWords(found.metadata)
     throw new Halt('NameConflict', `The connector ${found.id} belongs to ${owner}`)
   }
   if (!claims.take(found.id, connector.metadata.uid ?? '')) {

@@ -6,7 +6,7 @@ import { CONNECTION } from '../kinds/connection.ts'
 import { DESTINATION } from '../kinds/destination.ts'
 import type { Reason } from '../kinds/reasons.ts'
 import { SOURCE } from '../kinds/source.ts'
-import { markersOf, ownerIn, ownerInWords } from '../relay/markers.ts'
+import { markersOf, mayHave, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt, problemOf, type Problem } from '../relay/problem.ts'
 import type { Body } from '../relay/relay-client.ts'
@@ -151,7 +151,7 @@ async function bringInLine(
   const isSame = status?.applied?.hash === hash && status.applied.updatedAt === found?.updatedAt
   if (found !== undefined && isSame) return { resource: found.body, hash }
   const taken = found ?? named(poller, name)
-  refuseForeign(deps, poller, found, { name, uid })
+  refuseForeign(deps, object, [found, named(poller, name)])
   if (taken !== undefined && !deps.claims.take(taken.id, uid)) {
     throw new Halt('NameConflict', `Another object has "${taken.name}" (${taken.id})`)
   }
@@ -200,14 +200,12 @@ function find(poller: Poller, id: string | undefined, uid: string): Item | undef
 /** A resource of that name that nobody owns is taken over; one that belongs to another object is left alone. */
 function refuseForeign(
   { clusterId }: Deps,
-  poller: Poller,
-  found: Item | undefined,
-  { name, uid }: { name: string; uid: string },
+  object: KubeObject,
+  items: readonly (Item | undefined)[],
 ): void {
-  for (const item of [found, named(poller, name)]) {
-    const owner = item && ownerInWords(item.metadata)
-    if (item === undefined || owner === undefined) continue
-    if (ownerIn(clusterId)(item.metadata) === uid) continue
+  for (const item of items) {
+    if (item === undefined || mayHave(clusterId, object, item.metadata)) continue
+    const owner = ownerInWords(item.metadata)
     throw new Halt('NameConflict', `"${item.name}" (${item.id}) belongs to ${owner}`)
   }
 }

@@ -33,6 +33,20 @@ export function ownerInWords(metadata: Record<string, string>): string | undefin
   return `${metadata[NAMESPACE]}/${metadata[NAME]} of the cluster ${metadata[CLUSTER]}`
 }
 
+/**
+ * Whether an object may have a resource: one that is nobody's or its own, or that of an object of its cluster, namespace
+ * and name, which has to be gone (`deletionPolicy: Retain`).
+ */
+export function mayHave(
+  clusterId: string,
+  { metadata: { namespace, name, uid } }: KubeObject,
+  metadata: Record<string, string>,
+): boolean {
+  if (metadata[UID] === undefined) return true
+  if (metadata[CLUSTER] !== clusterId) return false
+  return metadata[UID] === uid || (metadata[NAMESPACE] === namespace && metadata[NAME] === name)
+}
+
 /** Names are unique in a project, in which several clusters may have the same objects. */
 export function nameInRelay(clusterId: string, { metadata }: KubeObject): string {
   const name = `${metadata.namespace}/${metadata.name}@${clusterId.slice(0, 8)}`

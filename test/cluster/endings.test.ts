@@ -96,6 +96,14 @@ describe('with an operator', () => {
     }, SOON_MS)
     expect((await scene.api('GET', `/v1/connectors/${connectorId}`)).status).toBe(200)
     expect((await scene.api('GET', `/v1/sources/${sourceId}`)).status).toBe(200)
+    // The next object of that name has them again: a source keeps its address.
+    await declare(scene, 'retained', { connectorId })
+    await scene.apply('sources', 'retained', { relayRef })
+    await eventually(async () => {
+      expect((await scene.get('sources', 'retained')).status?.sourceId).toBe(sourceId)
+      expect((await scene.get('connectors', 'retained')).status?.connectorId).toBe(connectorId)
+    }, SOON_MS)
+    await untilReason(scene, 'retained', 'ScaledToZero')
   })
 
   test('a key of the age of rotateAfter is replaced, and a young one is not', async () => {
