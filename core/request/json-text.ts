@@ -13,6 +13,7 @@ export const COMMA = 0x2c
 export const HYPHEN = 0x2d
 export const COLON = 0x3a
 export const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
@@ -21,10 +22,13 @@ export const CLOSE_BRACE = 0x7d
 export function endOfString(text: string, start: number): number {
   let from = start + 1
   for (;;) {
+    // Escapes are passed one by one: a search for each of a million escaped marks would hold the loop.
+    while (text.charCodeAt(from) === BACKSLASH) from += 2
     const quote = text.indexOf('"', from)
     if (quote === -1) return text.length
     let slashes = 0
-    while (quote - slashes > from && text[quote - slashes - 1] === '\\') slashes += 1
+    while (quote - slashes > from && text.charCodeAt(quote - slashes - 1) === BACKSLASH)
+      slashes += 1
     if (slashes % 2 === 0) return quote + 1
     from = quote + 1
   }
