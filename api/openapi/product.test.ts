@@ -349,6 +349,12 @@ test('an example of an answer shows the resource that the example of its request
   }
 })
 
+const IDS = {
+  source: 'src_01jcqhrpsefh09tekf3cp3tkjz',
+  destination: 'dst_01jcqhrpsefh09tekf3cp3tkjz',
+  connector: 'cnr_01jcqhrpsefh09tekf3cp3tkjz',
+}
+
 test('requests in README and docs are valid against the document', () => {
   const root = join(import.meta.dirname, '..', '..')
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -371,12 +377,12 @@ test('requests in README and docs are valid against the document', () => {
     const [media] = Object.values(asJson(asJson(operation['requestBody'])['content']))
     // The shell fills in the ids.
     const filled = body
-      .replace('$SOURCE', 'src_01jcqhrpsefh09tekf3cp3tkjz')
-      .replace('$DESTINATION', 'dst_01jcqhrpsefh09tekf3cp3tkjz')
-      .replace('$BROKEN', 'dst_01jcqhrpsefh09tekf3cp3tkjz')
+      .replaceAll(
+        /"(source|destination|connector)Id":"\$[^"]+"/g,
+        (_, kind: keyof typeof IDS) => `"${kind}Id":"${IDS[kind]}"`,
+      )
       .replace('$INBOX', 'https://in.example.com/inbox')
       .replace('$FROM', '2026-01-01T00:00:00.000Z')
-      .replace(/\$\((?:field )?id < \w+\.json\)/, 'cnr_01jcqhrpsefh09tekf3cp3tkjz')
     expect(
       faultsOf(asJson(asJson(media)['schema']), JSON.parse(filled)),
       `${file}: ${path}`,
