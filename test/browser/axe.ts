@@ -22,7 +22,7 @@ export async function obstaclesOf(page: Page, { withBestPractice = true } = {}):
   return over > 0 ? [...found, `is ${over} px too wide`] : found
 }
 
-/** Words that a place too narrow for them breaks or cuts off; ids and code may be broken anywhere. */
+/** Words that a place too narrow for them breaks or cuts off; ids, code and addresses may be broken anywhere. */
 export async function brokenWordsOf(page: Page): Promise<string[]> {
   return await page.evaluate<string[]>(String.raw`(() => {
     const range = document.createRange()
@@ -30,7 +30,7 @@ export async function brokenWordsOf(page: Page): Promise<string[]> {
     const broken = new Set()
     for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
       if (text.parentElement.closest('code, pre, time, .mono, svg') !== null) continue
-      for (const { 0: word, index } of text.data.matchAll(/(?<![\p{L}\d_])\p{L}{2,14}(?![\p{L}\d_])/gu)) {
+      for (const { 0: word, index } of text.data.matchAll(/(?<=^|[\s(])\p{L}{2,14}(?=$|[\s).,;:!?…])/gu)) {
         range.setStart(text, index)
         range.setEnd(text, index + word.length)
         const lines = new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top)))
