@@ -24,6 +24,9 @@ export function Overview() {
   const span = spanOf(search)
   const { api, projectId } = useProject()
   const counts = useCounts(span)
+  // Asked for at once with the counts, not once these have come.
+  const backlog = useBacklog(span)
+  const changes = useChanges()
   const presence = useQuery({
     queryKey: [projectId, 'has-any'],
     queryFn: () => api.hasAnyEvent(),
@@ -46,13 +49,18 @@ export function Overview() {
           <div className="columns charts">
             <section className="section">
               <h2>Outcomes</h2>
-              <Outcomes buckets={buckets} span={span} />
+              <Outcomes buckets={buckets} span={span} changes={changes} />
             </section>
             <section className="section">
               <h2>How long attempts take</h2>
               <LatencyLines buckets={buckets} />
             </section>
-            <Backlog span={span} />
+            <section className="section">
+              <h2>Waiting deliveries</h2>
+              <Loaded query={backlog} noun="The backlog">
+                {(waiting) => <BacklogLines buckets={waiting} />}
+              </Loaded>
+            </section>
           </div>
         )}
       </Loaded>
@@ -61,22 +69,17 @@ export function Overview() {
   )
 }
 
-function Backlog({ span }: { span: Span }) {
-  const backlog = useBacklog(span)
-  return (
-    <section className="section">
-      <h2>Waiting deliveries</h2>
-      <Loaded query={backlog} noun="The backlog">
-        {(buckets) => <BacklogLines buckets={buckets} />}
-      </Loaded>
-    </section>
-  )
-}
-
-function Outcomes({ buckets, span }: { buckets: readonly Bucket[]; span: Span }) {
+function Outcomes({
+  buckets,
+  span,
+  changes,
+}: {
+  buckets: readonly Bucket[]
+  span: Span
+  changes: ReturnType<typeof useChanges>
+}) {
   const { projectId } = useProject()
   const navigate = useNavigate()
-  const changes = useChanges()
   const boundsOfBars = (first: number, last: number) => {
     const [from, end] = [buckets[first]?.start, buckets[last]?.start]
     if (from === undefined || end === undefined) return undefined
