@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
-import type { Role } from '../../core/accounts/role.ts'
+import { isAtLeast, type Role } from '../../core/accounts/role.ts'
 import type { SessionUse } from '../../core/db/accounts/sessions.ts'
 import type { Actor } from '../../core/db/requests/audit.ts'
 import type { Deps } from '../deps.ts'
@@ -88,4 +88,12 @@ export function accountRoute<
 ): AccountRoute {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- mounting runs the schemas before the handler
   return spec as unknown as AccountRoute
+}
+
+/** Whether a person may change a key or an agent of `personId`: a member changes none but their own. */
+export function mayChange(
+  { session, role }: Pick<InOrganisation, 'session' | 'role'>,
+  personId: string | null,
+): boolean {
+  return personId === session.personId || isAtLeast(role, 'admin')
 }

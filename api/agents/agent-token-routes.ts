@@ -1,9 +1,8 @@
 import { z } from 'zod'
 
-import { isAtLeast } from '../../core/accounts/role.ts'
-import { findAgent, listAgents, type Agent } from '../../core/db/accounts/agents.ts'
+import { findAgent, listAgents } from '../../core/db/accounts/agents.ts'
 import { refuse } from '../../core/errors.ts'
-import { accountRoute, type InOrganisation } from '../accounts/account-route.ts'
+import { accountRoute, mayChange } from '../accounts/account-route.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Moment, Name } from '../http/fields.ts'
 import { viewAgent } from './agent-shape.ts'
@@ -23,7 +22,7 @@ export const AGENT_TOKEN_ROUTES = [
       const agents = await listAgents(visit.deps.db, visit.organisationId)
       // Where a program runs is for those who answer for it.
       const data = agents.map((agent) =>
-        viewAgent(mayEnd(visit, agent) ? agent : { ...agent, lastUsedFrom: null }),
+        viewAgent(mayChange(visit, agent.personId) ? agent : { ...agent, lastUsedFrom: null }),
       )
       return { status: 200, body: { data } }
     },
@@ -62,7 +61,7 @@ export const AGENT_TOKEN_ROUTES = [
       if (found === undefined || found.organisationId !== organisationId) {
         refuseMissing('agt', params.agent)
       }
-      if (!mayEnd(visit, found)) {
+      if (!mayChange(visit, found.personId)) {
         refuse(
           'FORBIDDEN',
           'Cannot revoke the agents of others as a member: it needs an owner or an admin',
@@ -73,11 +72,3 @@ export const AGENT_TOKEN_ROUTES = [
     },
   }),
 ]
-
-/** A member ends none but their own. */
-function mayEnd(
-  { session, role }: Pick<InOrganisation, 'session' | 'role'>,
-  { personId }: Agent,
-): boolean {
-  return personId === session.personId || isAtLeast(role, 'admin')
-}

@@ -21,8 +21,8 @@ const ALLOWANCES = {
 } satisfies Record<string, Allowance>
 
 /**
- * How often callers of the public endpoints may come, and samples be sent, over all processes of the API. Whoever was refused is refused from
- * memory until its time has come, so that a flood does not reach the database.
+ * How often callers of the public endpoints may come, and how often a source gets a sample, over all processes of the API.
+ * Whoever was refused is refused from memory until its time has come, so that a flood does not reach the database.
  */
 export class CallerLimits {
   /** When each may come again, on the monotonic clock. */

@@ -60,7 +60,8 @@ async function readOn(deps: PageDeps, query: Query, first: EventPage): Promise<E
   const beganAt = performance.now()
   const events = [...first.events]
   let { nextId } = first
-  for (let stepMs = 0; nextId !== undefined;) {
+  let stepMs = 0
+  while (nextId !== undefined) {
     const stepBeganAt = performance.now()
     if (stepBeganAt + stepMs > beganAt + PAGE_BUDGET_MS) {
       const searchedThrough = timestamp(timeOfId(nextId))

@@ -22,7 +22,7 @@ export const CLOSE_BRACE = 0x7d
 export function endOfString(text: string, start: number): number {
   let from = start + 1
   for (;;) {
-    // Escapes are passed one by one: a search for each of a million escaped marks would hold the loop.
+    // Escapes are passed one by one: a search for each of a million quotation marks would hold the loop.
     while (text.charCodeAt(from) === BACKSLASH) from += 2
     const quote = text.indexOf('"', from)
     if (quote === -1) return text.length

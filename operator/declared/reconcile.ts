@@ -150,8 +150,9 @@ async function bringInLine(
   if (last?.hash === hash && (poller.snapshot?.startedAt ?? 0) < last.at) return last
   const isSame = status?.applied?.hash === hash && status.applied.updatedAt === found?.updatedAt
   if (found !== undefined && isSame) return { resource: found.body, hash }
-  const taken = found ?? named(poller, name)
-  refuseForeign(deps, object, [found, named(poller, name)])
+  const namesake = named(poller, name)
+  const taken = found ?? namesake
+  refuseForeign(deps, object, [found, namesake])
   if (taken !== undefined && !deps.claims.take(taken.id, uid)) {
     throw new Halt('NameConflict', `Another object has "${taken.name}" (${taken.id})`)
   }

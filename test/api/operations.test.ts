@@ -96,7 +96,9 @@ test('1,000 failed deliveries are retried once each after the endpoint is mended
 
   const filter = { status: 'failed', destinationId: destination.id }
   expect(await plan(relay, 'retry', filter)).toMatchObject({
+    kind: 'retry',
     matched: 1_000,
+    truncated: false,
     destinations: [{ destinationId: destination.id, deliveries: 1_000 }],
   })
   const made = await start(relay, 'retry', filter)

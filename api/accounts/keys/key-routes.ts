@@ -1,13 +1,12 @@
 import { z } from 'zod'
 
-import { isAtLeast } from '../../../core/accounts/role.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { findApiKey, listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
 import { refuse, refuseField } from '../../../core/errors.ts'
 import { grantsAnything, Permissions } from '../../../core/keys/permissions.ts'
 import { refuseMissing } from '../../http/failure.ts'
 import { IdInput, Moment, Name } from '../../http/fields.ts'
-import { accountRoute, type InOrganisation } from '../account-route.ts'
+import { accountRoute, mayChange, type InOrganisation } from '../account-route.ts'
 import { createKey, endKey, rescopeKey } from '../organisations/organisations.ts'
 import { refuseAbove } from './key-rights.ts'
 import { viewKey } from './key-shape.ts'
@@ -35,7 +34,7 @@ export const KEY_ROUTES = [
       const keys = await listApiKeys(visit.deps.db, visit.organisationId)
       // Where a program runs is for those who answer for it.
       const data = keys.map((key) =>
-        viewKey(mayChange(visit, key) ? key : { ...key, lastUsedFrom: null }),
+        viewKey(mayChange(visit, key.createdBy) ? key : { ...key, lastUsedFrom: null }),
       )
       return { status: 200, body: { data } }
     },
@@ -100,20 +99,12 @@ export const KEY_ROUTES = [
   }),
 ]
 
-/** A member changes none but their own. */
-function mayChange(
-  { session, role }: Pick<InOrganisation, 'session' | 'role'>,
-  { createdBy }: ApiKey,
-): boolean {
-  return createdBy === session.personId || isAtLeast(role, 'admin')
-}
-
 /** The key that the path names. */
 async function demandKey(visit: InOrganisation<{ org: string; key: string }>): Promise<ApiKey> {
   const { deps, organisationId, params } = visit
   const key = await findApiKey(deps.db, params.key)
   if (key === undefined || key.organisationId !== organisationId) refuseMissing('key', params.key)
-  if (!mayChange(visit, key)) {
+  if (!mayChange(visit, key.createdBy)) {
     refuse(
       'FORBIDDEN',
       'Cannot change the keys of others as a member: it needs an owner or an admin',

@@ -44,7 +44,7 @@ export interface Key {
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
-  /** Null also of others' for members. */
+  /** A member is told it of their own keys alone. */
   lastUsedFrom: string | null
   createdBy: string | null
   createdAt: string
@@ -61,7 +61,7 @@ export interface Agent {
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
-  /** Null also of others' for members. */
+  /** A member is told it of their own agents alone. */
   lastUsedFrom: string | null
 }
 

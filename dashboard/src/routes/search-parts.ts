@@ -33,7 +33,7 @@ export function given<T extends object>(members: T): Given<T> {
   return Object.fromEntries(said) as Given<T>
 }
 
-/** All that a page has read of its address. The router keeps what is not named: the rest is said to be nothing. */
+/** All that a page has read of its address. The router keeps what a page does not name, so the rest is named as undefined. */
 export function read<T extends object>(raw: Raw, members: T): Given<T> {
   const dropped = Object.fromEntries(Object.keys(raw).map((name) => [name, undefined]))
   return { ...dropped, ...given(members) }

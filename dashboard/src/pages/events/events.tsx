@@ -147,7 +147,7 @@ function typesOf(pages: readonly Schemas['EventList'][] = []): string[] {
   return [...new Set(types)].toSorted().slice(0, TYPES_MAX)
 }
 
-/** How far reading has come that stopped early. */
+/** The time that a page has come to which stopped before it was full. */
 function cutAt(pages: readonly Schemas['EventList'][] | undefined): string | undefined {
   const last = pages?.at(-1)
   return last?.truncated === true ? last.searchedThrough : undefined

@@ -24,7 +24,7 @@ export function Overview() {
   const span = spanOf(search)
   const { api, projectId } = useProject()
   const counts = useCounts(span)
-  // Asked for at once with the counts, not once these have come.
+  // These are asked for beside the counts, not after them.
   const backlog = useBacklog(span)
   const changes = useChanges()
   const presence = useQuery({
