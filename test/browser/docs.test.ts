@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { PAGES } from '../../docs/site/pages.ts'
+import { eventually } from '../kit/relay.ts'
 import { MODES, obstaclesOf } from './axe.ts'
 import { hasChromium, openBrowser, openVisit } from './browser.ts'
 
@@ -50,8 +51,13 @@ test.skipIf(cannotRun)('the documentation is searched without a foreign request'
   await using visit = await openVisit(browser, told.apiUrl)
   const { page, faults } = visit
   await page.goto(`${told.apiUrl}/docs/start`)
-  await page.getByRole('button', { name: 'Search' }).click()
-  await page.getByRole('searchbox').or(page.getByRole('textbox')).first().fill('webhook-id')
+  const words = page.getByRole('searchbox').or(page.getByRole('textbox')).first()
+  // The button is there before its script is.
+  await eventually(async () => {
+    if (!(await words.isVisible())) await page.getByRole('button', { name: 'Search' }).click()
+    await words.waitFor({ timeout: 1_000 })
+  })
+  await words.fill('webhook-id')
   await page
     .getByRole('dialog')
     .getByRole('link', { name: /Verify what Postern delivers/ })
