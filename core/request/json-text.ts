@@ -74,8 +74,10 @@ const NAME_LENGTH_MAX = 64
 
 const PRIME = 0x01000193
 
-/** Forms of objects that are remembered: nearly all bodies have fewer. A power of two. */
-const FORMS = 4_096
+/** Forms of objects that are remembered: nearly all bodies have fewer. A power of two of sets, each with some places. */
+const SETS = 1_024
+/** One place each would let two forms of the same object push each other out, again with each object of a list. */
+const PLACES = 4
 
 /** So that nobody can choose names that seem to be one. */
 const SEED = randomInt(2 ** 31)
@@ -161,7 +163,7 @@ function isName(text: string, end: number): boolean {
 
 /** Names of members, in order, in which objects of a text are alike. */
 class Forms {
-  readonly #known = new Int32Array(FORMS)
+  readonly #known = new Int32Array(SETS * PLACES)
   /** The names so far of each object that is open, by its depth. */
   readonly #forms = new Int32Array(JSON_DEPTH_MAX + 1)
 
@@ -176,9 +178,11 @@ class Forms {
     for (let at = 0; at < length; at += 1) form = Math.imul(form ^ name.charCodeAt(at), PRIME)
     form ^= form >>> 15
     this.#forms[depth] = form
-    const slot = form & (FORMS - 1)
-    const isKnown = this.#known[slot] === form && name.length === length
-    this.#known[slot] = form
-    return !isKnown
+    if (name.length !== length) return true
+    const first = (form & (SETS - 1)) * PLACES
+    for (let at = first; at < first + PLACES; at += 1) if (this.#known[at] === form) return false
+    this.#known.copyWithin(first + 1, first, first + PLACES - 1)
+    this.#known[first] = form
+    return true
   }
 }
