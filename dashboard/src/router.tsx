@@ -11,7 +11,7 @@ import * as searches from './routes/searches.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
 import { Frame } from './shell/frame.tsx'
 import { queryClient } from './shell/query-client.ts'
-import { reachQuery, sessionQuery } from './shell/session.ts'
+import { projectsQuery, sessionQuery } from './shell/session.ts'
 
 const root = createRootRoute({
   component: Frame,
@@ -59,9 +59,9 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
   beforeLoad: async ({ location }) => {
+    void queryClient.prefetchQuery(projectsQuery)
     try {
-      const { organisations } = await queryClient.ensureQueryData(sessionQuery)
-      void queryClient.prefetchQuery(reachQuery(organisations))
+      await queryClient.ensureQueryData(sessionQuery)
     } catch (error) {
       if (!(error instanceof PosternError) || error.status !== 401) throw error
       // oxlint-disable-next-line typescript/only-throw-error -- the router's own way to lead elsewhere
@@ -307,10 +307,13 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** The session and the scripts of the page come at once, not one after the other. */
+/** The session, the projects and the scripts of the page come at once, not one after the other. */
 export function beginPage(): void {
   const ids = new Set(router.matchRoutes(router.latestLocation).map(({ routeId }) => routeId))
-  if (ids.has(inside.id)) void queryClient.prefetchQuery(sessionQuery)
+  if (ids.has(inside.id)) {
+    void queryClient.prefetchQuery(sessionQuery)
+    void queryClient.prefetchQuery(projectsQuery)
+  }
   for (const route of Object.values(router.routesById)) {
     if (ids.has(route.id)) void router.loadRouteChunk(route)
   }

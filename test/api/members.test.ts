@@ -284,7 +284,6 @@ test('people who are no members find nothing of an organisation', async () => {
     ['DELETE', `keys/${key.id}`],
     ['POST', 'checkout', { plan: 'scale' }],
     ['GET', 'audit'],
-    ['GET', 'projects'],
     ['PATCH', '', { name: 'Taken over' }],
     ['GET', 'agents'],
     ['POST', 'agents', { name: 'a' }],

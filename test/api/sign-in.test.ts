@@ -74,9 +74,17 @@ test('an installation without an organisation gets one with its first owner', as
   const wish = { token: await setupToken(own), email: 'a@b.co', name: 'A', password: PASSWORD }
   const made = await browser.visit('POST', '/auth/setup', wish)
   expect(made.body.organisations).toMatchObject([{ name: 'Main', role: 'owner' }])
-  const path = `/auth/organisations/${made.body.organisations[0].id}/projects`
-  const { data } = (await browser.visit('GET', path)).body
-  expect(data).toMatchObject([{ name: 'Default', isDefault: true, createdAt: expect.any(String) }])
+  const { data } = (await browser.visit('GET', '/auth/projects')).body
+  const organisationId = made.body.organisations[0].id
+  expect(data).toEqual([
+    {
+      id: expect.stringMatching(/^prj_/),
+      organisationId,
+      name: 'Default',
+      isDefault: true,
+      createdAt: expect.any(String),
+    },
+  ])
   const sources = await browser.visit('POST', `/app/api/${data[0].id}/sources`, { name: 'first' })
   expect(sources.status).toBe(201)
 })

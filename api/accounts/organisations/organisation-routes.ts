@@ -19,6 +19,25 @@ const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as 
 /** An organisation as its members see it. */
 export const ORGANISATION_ROUTES = [
   accountRoute({
+    params: {},
+    query: z.strictObject({}),
+    method: 'GET',
+    path: '/projects',
+    who: 'session',
+    body: null,
+    async handle({ deps, session }) {
+      const projects = await listProjectsOf(deps.db, session.personId)
+      const data = projects.map(({ id, organisationId, name, isDefault, createdAt }) => ({
+        id: encodeId('prj', id),
+        organisationId: encodeId('org', organisationId),
+        name,
+        isDefault,
+        createdAt: timestamp(createdAt.getTime()),
+      }))
+      return { status: 200, body: { data } }
+    },
+  }),
+  accountRoute({
     ...inOrganisation,
     method: 'PATCH',
     path: '/organisations/:org',
@@ -27,23 +46,6 @@ export const ORGANISATION_ROUTES = [
     async handle({ deps, actor, organisationId, role, body: { name } }) {
       await renameOrganisation({ ...deps, actor }, organisationId, name)
       return { status: 200, body: { id: encodeId('org', organisationId), name, role } }
-    },
-  }),
-  accountRoute({
-    ...inOrganisation,
-    method: 'GET',
-    path: '/organisations/:org/projects',
-    who: 'member',
-    body: null,
-    async handle({ deps, organisationId }) {
-      const projects = await listProjectsOf(deps.db, organisationId)
-      const data = projects.map(({ id, name, isDefault, createdAt }) => ({
-        id: encodeId('prj', id),
-        name,
-        isDefault,
-        createdAt: timestamp(createdAt.getTime()),
-      }))
-      return { status: 200, body: { data } }
     },
   }),
   accountRoute({

@@ -42,15 +42,17 @@ export async function listProjects(db: Db, reach: Reach, page: Page): Promise<Li
   return rows.map((row) => ({ ...toProject(row), sortKey: row.sortKey }))
 }
 
-/** All of an organisation, the default one first and the others by name. */
-export async function listProjectsOf(db: Db, organisationId: string): Promise<Project[]> {
+/** All that a person reaches, by organisation: the default one first and the others by name. */
+export async function listProjectsOf(db: Db, personId: string): Promise<Project[]> {
   const rows = await db
-    .selectFrom('project')
-    .selectAll()
-    .where('organisation_id', '=', organisationId)
-    .where('is_internal', '=', false)
-    .orderBy('is_default', 'desc')
-    .orderBy('name')
+    .selectFrom('membership')
+    .innerJoin('project', 'project.organisation_id', 'membership.organisation_id')
+    .selectAll('project')
+    .where('membership.person_id', '=', personId)
+    .where('project.is_internal', '=', false)
+    .orderBy('project.organisation_id')
+    .orderBy('project.is_default', 'desc')
+    .orderBy('project.name')
     .execute()
   return rows.map(toProject)
 }

@@ -5,13 +5,16 @@ import { forgetProject } from './session.ts'
 
 const RETRIES = 2
 
+/** Asked before anybody knows whether there is a session. */
+const FIRST: ReadonlySet<unknown> = new Set(['session', 'projects'])
+
 /** There is one for the whole page: what the API answered, by question. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     // Whoever comes without a session is led to sign in by the router.
     onError: (error, query) => {
-      if (query.state.data !== undefined || query.queryKey[0] !== 'session')
-        leaveWithoutSession(error)
+      const isFirst = query.state.data === undefined && FIRST.has(query.queryKey[0])
+      if (!isFirst) leaveWithoutSession(error)
     },
   }),
   mutationCache: new MutationCache({ onError: leaveWithoutSession }),

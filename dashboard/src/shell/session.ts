@@ -16,22 +16,18 @@ export function useSession(): Session {
 
 export interface Project {
   id: string
+  organisationId: string
   name: string
   isDefault: boolean
   createdAt: string
 }
 
-/** The projects of an organisation: the first question, before any project is known. */
-function projectsQuery(organisationId: string) {
-  return queryOptions({
-    queryKey: ['projects', organisationId],
-    queryFn: () =>
-      callAuth<{ data: Project[] }>('GET', `/organisations/${organisationId}/projects`).then(
-        ({ data }) => data,
-      ),
-    staleTime: 30_000,
-  })
-}
+/** Asked for beside the session, before any project is known. */
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: () => callAuth<{ data: Project[] }>('GET', '/projects').then(({ data }) => data),
+  staleTime: 30_000,
+})
 
 const LAST = 'postern.project'
 
@@ -46,25 +42,16 @@ export async function signOut({ everywhere = false } = {}): Promise<void> {
   location.assign('/sign-in')
 }
 
-/** The projects of each organisation, in its order. */
-export function reachQuery(organisations: readonly Organisation[]) {
-  return queryOptions({
-    queryKey: ['reach', ...organisations.map(({ id }) => id)],
-    queryFn: ({ client }) =>
-      Promise.all(organisations.map(({ id }) => client.fetchQuery(projectsQuery(id)))),
-  })
-}
-
 /** Every project that this person reaches, with its organisation. */
 export function useReach(): { organisation: Organisation; project: Project }[] | undefined {
   const { organisations } = useSession()
-  const { data } = useQuery(reachQuery(organisations))
+  const { data } = useQuery(projectsQuery)
   return useMemo(
     () =>
-      data &&
-      organisations.flatMap((organisation, index) =>
-        (data[index] ?? []).map((project) => ({ organisation, project })),
-      ),
+      data?.flatMap((project) => {
+        const organisation = organisations.find(({ id }) => id === project.organisationId)
+        return organisation === undefined ? [] : [{ organisation, project }]
+      }),
     [data, organisations],
   )
 }

@@ -12,15 +12,11 @@ import { CopyButton } from '../../parts/words/copy.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { useProject } from '../../shell/project.tsx'
-import { useReach, type Project } from '../../shell/session.ts'
+import { projectsQuery, useReach, type Project } from '../../shell/session.ts'
 
 function useAgain() {
-  const { organisation } = useProject()
   const client = useQueryClient()
-  return async () => {
-    await client.invalidateQueries({ queryKey: ['projects', organisation.id] })
-    await client.invalidateQueries({ queryKey: ['reach'] })
-  }
+  return () => client.invalidateQueries(projectsQuery)
 }
 
 export function Projects() {
