@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
+import { DRAIN_MS } from '../dataplane/gateway/keeper.ts'
 import { valuesOf, withValues } from './document-values.ts'
 
 const CHARTS = ['charts/postern', 'charts/postern-connector']
@@ -37,3 +38,15 @@ test.each(CHARTS)(
     expect(defaults.length).toBeGreaterThan(20)
   },
 )
+
+test('a gateway has more time to stop than it waits for its requests, in the chart and in Compose', () => {
+  const chart = z
+    .object({ gateway: z.object({ terminationGracePeriodSeconds: z.number() }) })
+    .parse(parse(readFileSync('charts/postern/values.yaml', 'utf8')))
+  const compose = z
+    .object({ 'x-role': z.object({ stop_grace_period: z.string().regex(/^[0-9]+s$/) }) })
+    .parse(parse(readFileSync('compose.yaml', 'utf8'), { merge: true }))
+  const drainSeconds = DRAIN_MS / 1_000
+  expect(chart.gateway.terminationGracePeriodSeconds).toBeGreaterThan(drainSeconds)
+  expect(parseInt(compose['x-role'].stop_grace_period, 10)).toBeGreaterThan(drainSeconds)
+})

@@ -24,8 +24,6 @@ export const CLOSE = {
   DUPLICATE: 4409,
   /** The connector is disabled. */
   DISABLED: 4410,
-  /** Too many sessions. */
-  TOO_MANY: 4429,
 } as const
 
 /** Bytes of a request body in one frame. */

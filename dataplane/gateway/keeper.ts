@@ -33,8 +33,8 @@ interface KeeperDeps {
 /** Agents have this long to dial another gateway before this one lets go of sessions that are at rest. */
 const PARTING_MS = 1_000
 const DRAIN_LOOK_MS = 50
-/** The longest request and what surrounds it. */
-const DRAIN_MS = 65_000
+/** The longest request and what surrounds it: whoever runs a gateway gives it more to stop. */
+export const DRAIN_MS = 65_000
 
 /** Opens sessions, and ends those that may not be. */
 export class Keeper {
