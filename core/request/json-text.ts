@@ -76,7 +76,7 @@ const PRIME = 0x01000193
 
 /** Forms of objects that are remembered: nearly all bodies have fewer. A power of two of sets, each with some places. */
 const SETS = 1_024
-/** One place each would let two forms of the same object push each other out, again with each object of a list. */
+/** A single place would let two forms of the same object push each other out, again with each object of a list. */
 const PLACES = 4
 
 /** So that nobody can choose names that seem to be one. */
@@ -179,10 +179,12 @@ class Forms {
     form ^= form >>> 15
     this.#forms[depth] = form
     if (name.length !== length) return true
-    const first = (form & (SETS - 1)) * PLACES
-    for (let at = first; at < first + PLACES; at += 1) if (this.#known[at] === form) return false
-    this.#known.copyWithin(first + 1, first, first + PLACES - 1)
-    this.#known[first] = form
+    let place = (form & (SETS - 1)) * PLACES
+    const last = place + PLACES - 1
+    while (place < last && this.#known[place] !== 0 && this.#known[place] !== form) place += 1
+    if (this.#known[place] === form) return false
+    // In a full set the last place changes alone, so that the others stay known.
+    this.#known[place] = form
     return true
   }
 }
