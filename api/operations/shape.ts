@@ -141,7 +141,7 @@ export const OperationPlan = z
     refused: z
       .record(z.string(), z.int())
       .describe(
-        'The matches that the action would refuse now, counted by reason: `past_retention`, `rejected` or the status of a delivery.',
+        'The matches that the action would refuse now, counted by reason: `past_retention`, `rejected`, `duplicate`, `test_delivery`, `destination_deleted`, `connection_deleted` or the status of a delivery.',
       ),
     deliveries: z.int().describe('The deliveries that it would attempt, make or cancel.'),
     isUpperBound: z

@@ -1,6 +1,12 @@
 import type { Db } from '../db/connection/db.ts'
 import type { OperationKind, Selected } from '../db/operations/operation-kinds.ts'
-import { findTargets, waysFrom, type Target, type Way } from '../db/operations/plan-targets.ts'
+import {
+  findConnections,
+  findTargets,
+  waysFrom,
+  type Target,
+  type Way,
+} from '../db/operations/plan-targets.ts'
 import { destinationPace, planPace, type Pace } from '../pacing/gcra.ts'
 import type { Entitlements } from '../plans/plans.ts'
 import { refusalOfReplay } from './replay.ts'
@@ -31,17 +37,23 @@ export interface OperationPlan {
   seconds: number | null
 }
 
-/** Matches that the action allows, by their source (of events) or destination, and the others by reason. */
+/** How many of each. */
+type Counts = Map<string, number>
+
 interface Tally {
-  allowed: Map<string, number>
-  refused: Map<string, number>
+  /** Events that the action allows, by source. */
+  events: Counts
+  /** Deliveries that it allows, by destination and connection. */
+  deliveries: Map<string, Counts>
+  /** Other matches, by reason. */
+  refused: Counts
   oldestId: string | undefined
   newestId: string | undefined
 }
 
 /** The deliveries of a plan, by destination. */
 interface Fan {
-  byDestination: Map<string, number>
+  byDestination: Counts
   isUpperBound: boolean
 }
 
@@ -53,7 +65,8 @@ export async function planSelected(
 ): Promise<OperationPlan> {
   const { kind } = selected
   const tally: Tally = {
-    allowed: new Map(),
+    events: new Map(),
+    deliveries: new Map(),
     refused: new Map(),
     oldestId: undefined,
     newestId: undefined,
@@ -61,11 +74,16 @@ export async function planSelected(
   const counted = await countSelected(db, selected, { projectId, nowMs }, (marks) =>
     addTo(tally, marks, (mark) => refusalOf(kind, mark, plan, nowMs)),
   )
+  const { events, deliveries } = tally
   const fan =
     kind === 'replay'
-      ? fanOut(tally.allowed, await waysFrom(db, projectId, [...tally.allowed.keys()]))
-      : { byDestination: tally.allowed, isUpperBound: false }
+      ? fanOut(events, await waysFrom(db, projectId, [...events.keys()]))
+      : { byDestination: totals(deliveries), isUpperBound: false }
   const targets = await findTargets(db, projectId, [...fan.byDestination.keys()])
+  if (kind === 'retry') {
+    const ids = new Set([...deliveries.values()].flatMap((counts) => [...counts.keys()]))
+    fan.byDestination = retried(tally, targets, await findConnections(db, projectId, [...ids]))
+  }
   return { ...counted, ...planOf(kind, tally, fan, { targets, pace: planPace(plan) }) }
 }
 
@@ -79,7 +97,13 @@ function addTo(
   for (const mark of marks) {
     const reason = refusal(mark)
     if (reason !== undefined) add(tally.refused, reason, 1)
-    else add(tally.allowed, 'sourceId' in mark ? mark.sourceId : mark.destinationId, 1)
+    else if ('sourceId' in mark) add(tally.events, mark.sourceId, 1)
+    else {
+      const { destinationId, connectionId } = mark
+      const counts = tally.deliveries.get(destinationId) ?? new Map()
+      tally.deliveries.set(destinationId, counts)
+      add(counts, connectionId ?? '', 1)
+    }
   }
 }
 
@@ -96,7 +120,8 @@ function refusalOf(
     case 'replay':
       return refusalOfReplay(mark, plan, nowMs)
     case 'retry':
-      return status === 'in_flight' || status === 'throttled' ? status : undefined
+      if (status === 'in_flight' || status === 'throttled') return status
+      return 'connectionId' in mark && mark.connectionId === null ? 'test_delivery' : undefined
     case 'cancel':
       return isWaiting ? undefined : status
   }
@@ -104,11 +129,36 @@ function refusalOf(
 
 /** Each connection of an event's source makes a delivery of it. */
 function fanOut(bySource: ReadonlyMap<string, number>, ways: readonly Way[]): Fan {
-  const byDestination = new Map<string, number>()
+  const byDestination: Counts = new Map()
   for (const { sourceId, destinationId, connections } of ways) {
     add(byDestination, destinationId, connections * (bySource.get(sourceId) ?? 0))
   }
   return { byDestination, isUpperBound: ways.some(({ filtered }) => filtered > 0) }
+}
+
+/** An attempt needs the destination and the connection of its delivery; the others are refused. */
+function retried(
+  { deliveries, refused }: Tally,
+  targets: ReadonlyMap<string, Target>,
+  connections: ReadonlySet<string>,
+): Counts {
+  const byDestination: Counts = new Map()
+  for (const [destinationId, counts] of deliveries) {
+    for (const [connectionId, count] of counts) {
+      if (!targets.has(destinationId)) add(refused, 'destination_deleted', count)
+      else if (!connections.has(connectionId)) add(refused, 'connection_deleted', count)
+      else add(byDestination, destinationId, count)
+    }
+  }
+  return byDestination
+}
+
+function totals(deliveries: ReadonlyMap<string, Counts>): Counts {
+  const byDestination: Counts = new Map()
+  for (const [destinationId, counts] of deliveries) {
+    for (const count of counts.values()) add(byDestination, destinationId, count)
+  }
+  return byDestination
 }
 
 function planOf(
@@ -117,26 +167,17 @@ function planOf(
   { byDestination, isUpperBound }: Fan,
   { targets, pace }: { targets: ReadonlyMap<string, Target>; pace: Pace | undefined },
 ): Omit<OperationPlan, 'matched' | 'isTruncated'> {
-  const refused = new Map(tally.refused)
-  const destinations: PlannedDestination[] = []
-  for (const [destinationId, deliveries] of byDestination) {
+  const destinations = [...byDestination].map(([destinationId, deliveries]): PlannedDestination => {
     const target = targets.get(destinationId)
-    if (target === undefined && kind === 'retry') add(refused, 'destination_deleted', deliveries)
-    else {
-      const isEnabled = target?.isEnabled ?? false
-      const seconds = target && isEnabled ? secondsOf(deliveries, paceOf(target)) : null
-      destinations.push({
-        destinationId,
-        deliveries,
-        isEnabled,
-        seconds: kind === 'cancel' ? null : seconds,
-      })
-    }
-  }
+    const isEnabled = target?.isEnabled ?? false
+    const isPaced = isEnabled && kind !== 'cancel'
+    const seconds = target && isPaced ? secondsOf(deliveries, paceOf(target)) : null
+    return { destinationId, deliveries, isEnabled, seconds }
+  })
   return {
     oldestId: tally.oldestId,
     newestId: tally.newestId,
-    refused: Object.fromEntries(refused),
+    refused: Object.fromEntries(tally.refused),
     deliveries: sum(destinations),
     isUpperBound,
     destinations: destinations.toSorted((one, other) => other.deliveries - one.deliveries),
@@ -169,6 +210,6 @@ function sum(destinations: readonly PlannedDestination[]): number {
   return destinations.reduce((total, { deliveries }) => total + deliveries, 0)
 }
 
-function add(counts: Map<string, number>, key: string, count: number): void {
+function add(counts: Counts, key: string, count: number): void {
   if (count > 0) counts.set(key, (counts.get(key) ?? 0) + count)
 }

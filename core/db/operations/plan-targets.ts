@@ -46,3 +46,16 @@ export async function findTargets(
     from destination where id = any(${ids}::uuid[]) and project_id = ${projectId}::uuid`.execute(db)
   return new Map(rows.map((row) => [row.id, row]))
 }
+
+/** Those of the connections that still exist. */
+export async function findConnections(
+  db: Db,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`
+    select id from connection
+    where id = any(${ids}::uuid[]) and project_id = ${projectId}::uuid`.execute(db)
+  return new Set(rows.map(({ id }) => id))
+}

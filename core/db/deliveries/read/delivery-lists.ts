@@ -60,7 +60,7 @@ export async function listDeliveries(
 }
 
 /** All that is counted of a delivery. */
-export type DeliveryMark = Key & Pick<Delivery, 'destinationId' | 'status'>
+export type DeliveryMark = Key & Pick<Delivery, 'destinationId' | 'connectionId' | 'status'>
 
 /** As `listDeliveries` by their ids, for pages of thousands. */
 export async function markDeliveries(
@@ -72,7 +72,7 @@ export async function markDeliveries(
   if (event === null) return { rows: [], nextId: undefined }
   const lists = listsFor(filter, event, page).map((list) => ({
     ...list,
-    columns: sql`${list.columns}, t.destination_id as "destinationId", t.status`,
+    columns: sql`${list.columns}, t.destination_id as "destinationId", t.connection_id as "connectionId", t.status`,
   }))
   return await keysById<DeliveryMark>(db, lists, filter, page)
 }

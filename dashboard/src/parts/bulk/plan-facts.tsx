@@ -17,7 +17,9 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   duplicate: 'a duplicate',
   in_flight: 'in flight',
   throttled: 'held back by pacing',
+  test_delivery: 'of a test',
   destination_deleted: 'of a deleted destination',
+  connection_deleted: 'of a deleted connection',
 }
 
 /** How far the work would reach: since when, what is left out, where to, how long, and what it costs. */
