@@ -9,6 +9,7 @@ import {
   type EventPage as ListPage,
 } from '../../core/db/events/events.ts'
 import { settledBelow } from '../../core/db/events/horizon.ts'
+import { byIndexOnly } from '../../core/db/lists/index-only.ts'
 import { cut, type PartialPage } from '../../core/db/lists/indexed-lists.ts'
 import { firstIdAt, timeOfId } from '../../core/ids.ts'
 import { PAGE_READ_ROWS } from '../../core/limits.ts'
@@ -46,7 +47,14 @@ export async function findPage(
   const page = await listPage(deps, query)
   // A type that is rare has no index: a page of it may lie far back.
   if (query.eventType === undefined || isDone(page, query, clock.now())) return page
-  return await reads.run(organisationId, async () => await readOn(deps, query, page))
+  return await reads.run(
+    organisationId,
+    async (db) =>
+      await db.transaction().execute(
+        // The connections for lists are left to the lists that take no time.
+        async (tx) => await byIndexOnly(tx, () => readOn({ ...deps, lists: tx }, query, page)),
+      ),
+  )
 }
 
 async function listPage(deps: PageDeps, query: Query): Promise<EventPage> {
