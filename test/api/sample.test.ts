@@ -58,6 +58,15 @@ test('a sample is no duplicate of the one before, and is delivered', async () =>
   expect(JSON.parse(String(endpoint.arrivals[0]?.body))).toMatchObject({ type: 'invoice.paid' })
 })
 
+test('a sample that repeats an earlier event by the keys of its source is a conflict', async () => {
+  const source = await relay.make('sources', { name: 'repeats', idempotencyKeys: ['body.type'] })
+  expect((await member.visit('POST', at(source), {})).status).toBe(200)
+  expect((await member.visit('POST', at(source), {})).body).toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('idempotency keys'),
+  })
+})
+
 test('the audit has it, as that of the person', async () => {
   const source = await relay.make('sources', { name: 'audited' })
   await member.visit('POST', at(source), {})

@@ -28,6 +28,14 @@ const Refused = z.discriminatedUnion('code', [
   }),
 ])
 
+interface Answered {
+  status: number
+  /** The event that was stored. */
+  eventId: string | undefined
+  /** Read where there is none. */
+  text: string
+}
+
 export async function sampleOf({
   deps,
   reach,
@@ -46,7 +54,8 @@ export async function sendSample(call: OfSource): Promise<string> {
   const { source, sample } = await sampleOf(call)
   if ('obstacle' in sample) refuse('CONFLICT', `Cannot send a sample: ${sample.obstacle}`)
   await deps.callers.take(deps.db, 'sample', source.id)
-  const eventId = await send(deps, sample.request)
+  const answered = await send(deps, sample.request)
+  const eventId = answered.eventId ?? refuseAs(answered)
   const { id, projectId } = source
   const change = { kind: 'source', verb: 'test', id, changes: {} } as const
   await audit(deps.db, deps, { ...change, principal, projectId })
@@ -57,35 +66,37 @@ export async function sendSample(call: OfSource): Promise<string> {
  * To where the operator says that ingest is, and nowhere else: neither the source nor an answer names a host. A redirect is
  * not followed, and nothing of an answer is shown but the refusals of ingest.
  */
-async function send({ ingestServiceUrl, log }: Deps, request: SignedRequest): Promise<string> {
+async function send({ ingestServiceUrl, log }: Deps, request: SignedRequest): Promise<Answered> {
   const { method, path, query, rawHeaders = [], body } = request
   const url = `${ingestServiceUrl}${path}${query === '' ? '' : `?${query}`}`
-  let answer: Response
   try {
-    answer = await fetch(url, {
+    const answer = await fetch(url, {
       method,
       headers: rawHeaders.map(([name, value]): [string, string] => [name, value]),
       body: new Uint8Array(body),
       redirect: 'manual',
       signal: AbortSignal.timeout(SAMPLE_TIMEOUT_MS),
     })
+    const { ok, status, headers } = answer
+    const eventId = ok ? decodeId('evt', headers.get('postern-event-id') ?? '') : undefined
+    const bytes = Number(headers.get('content-length') ?? Infinity)
+    const isRead = eventId === undefined && bytes <= SAMPLE_ANSWER_BYTES_MAX
+    const text = isRead ? await answer.text() : ''
+    if (!isRead) await answer.body?.cancel()
+    return { status, eventId, text }
   } catch (err) {
     log.warn({ err, url: ingestServiceUrl }, 'Cannot reach ingest: see INGEST_SERVICE_URL')
     throw new Unavailable('Cannot send a sample: ingest does not answer')
   }
-  const eventId = decodeId('evt', answer.headers.get('postern-event-id') ?? '')
-  if (answer.ok && eventId !== undefined) {
-    await answer.body?.cancel()
-    return eventId
-  }
-  return await refuseAs(answer)
 }
 
-async function refuseAs(answer: Response): Promise<never> {
-  const { status, headers, body } = answer
-  const bytes = Number(headers.get('content-length') ?? Infinity)
-  const text = bytes <= SAMPLE_ANSWER_BYTES_MAX ? await answer.text() : undefined
-  if (text === undefined) await body?.cancel()
+function refuseAs({ status, text }: Answered): never {
+  if (status < 300) {
+    refuse(
+      'CONFLICT',
+      'Cannot send a sample: by the idempotency keys of the source it repeats an earlier event',
+    )
+  }
   const { data: refused } = Refused.safeParse(parsed(text))
   if (refused?.code === 'QUOTA_EXCEEDED') refuse(refused.code, refused.message, refused.data)
   if (refused?.code === 'RATE_LIMITED') refuse(refused.code, refused.message, refused.data)
@@ -96,9 +107,9 @@ async function refuseAs(answer: Response): Promise<never> {
   throw new Unavailable(`Cannot send a sample: ingest answered ${status} without an event`)
 }
 
-function parsed(text: string | undefined): unknown {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text ?? '')
+    return JSON.parse(text)
   } catch {
     return undefined
   }
