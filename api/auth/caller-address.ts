@@ -9,7 +9,8 @@ import { plainAddress } from '../../core/http/client-address.ts'
  * behind something else than an address the proxy is the last known one.
  */
 export function callerAddress({ ip, ips }: Pick<FastifyRequest, 'ip' | 'ips'>): string {
-  const address = ips?.findLast((one) => isIP(one) !== 0) ?? ip
+  // A connection that its peer gave up before it was accepted has none.
+  const address: string | undefined = ips?.findLast((one) => isIP(one) !== 0) ?? ip
   // A zone means something on this machine alone.
-  return plainAddress(address.replace(/%.*$/, ''))
+  return plainAddress((address ?? '').replace(/%.*$/, ''))
 }
