@@ -54,7 +54,7 @@ export function FilterText({
   useEffect(() => setText(value ?? ''), [value])
   const apply = (input: HTMLInputElement) => {
     const written = input.value.trim()
-    if (written !== (value ?? '') && input.reportValidity()) onChange(written || undefined)
+    if (written !== (value ?? '') && input.validity.valid) onChange(written || undefined)
   }
   return (
     <label>
@@ -70,7 +70,10 @@ export function FilterText({
         onChange={(event) => setText(event.target.value)}
         onBlur={(event) => apply(event.currentTarget)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') apply(event.currentTarget)
+          if (event.key !== 'Enter') return
+          // A report takes the focus, so that leaving the field gives none.
+          event.currentTarget.reportValidity()
+          apply(event.currentTarget)
         }}
       />
       <datalist id={list}>
