@@ -36,6 +36,7 @@ export default defineConfig({
     target: 'es2023',
     // A small font as a `data:` URL would break `font-src 'self'`.
     assetsInlineLimit: 0,
+    cssCodeSplit: false,
     // The polyfill is for browsers that cannot run the rest.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -49,7 +50,7 @@ export default defineConfig({
           groups: [
             { name: 'first', tags: ['$initial'], priority: 2 },
             // A page would load a score of small files otherwise, and browsers six at a time.
-            { name: 'shared', minShareCount: 4, priority: 1 },
+            { name: 'shared', minShareCount: 2, priority: 1 },
           ],
         },
       },

@@ -7,6 +7,8 @@ import {
 } from '@tanstack/react-router'
 
 import { PosternError } from './api/reach.ts'
+import { beginEvent } from './pages/event/queries.ts'
+import { beginOverview } from './pages/overview/queries.ts'
 import * as searches from './routes/searches.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
 import { Frame } from './shell/frame.tsx'
@@ -107,6 +109,10 @@ const TRAFFIC = [
     ...here,
     path: '/',
     validateSearch: searches.overviewSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ params, deps, preload }) => {
+      if (!preload) beginOverview(params.projectId, deps)
+    },
     component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview'),
   }),
   createRoute({
@@ -124,6 +130,10 @@ const TRAFFIC = [
   createRoute({
     ...here,
     path: '/events/$eventId',
+    // A list under the pointer would ask for each of its rows.
+    loader: ({ params, preload }) => {
+      if (!preload) beginEvent(params.projectId, params.eventId)
+    },
     component: lazyRouteComponent(() => import('./pages/event/event.tsx'), 'EventPage'),
   }),
   createRoute({

@@ -11,31 +11,20 @@ import { StatusMark } from '../../parts/words/status.tsx'
 import { Time, useNow } from '../../parts/words/time.tsx'
 import { useKeys } from '../../shell/keys.ts'
 import { useProject } from '../../shell/project.tsx'
-import { isSettled } from '../../timeline/lanes.ts'
 import { useReplay } from '../events/use-replay.tsx'
 import { curlOf } from './curl.ts'
 import { EventBody } from './event-body.tsx'
 import { Neighbours } from './neighbours.tsx'
+import { eventQuery, timelineQuery } from './queries.ts'
 import { Stages } from './stages.tsx'
 import { TimelinePart } from './timeline-part.tsx'
 import { VerdictNotice } from './verdict.tsx'
 
-const AGAIN_MS = 2000
-
 export function EventPage() {
   const { eventId } = useParams({ from: '/inside/p/$projectId/events/$eventId' })
-  const { api, projectId } = useProject()
-  const event = useQuery({
-    queryKey: [projectId, 'event', eventId],
-    queryFn: () => api.getEvent({ id: eventId }),
-    staleTime: Infinity,
-  })
-  const timeline = useQuery({
-    queryKey: [projectId, 'timeline', eventId],
-    queryFn: () => api.getEventTimeline({ id: eventId }),
-    refetchInterval: ({ state: { data } }) =>
-      data !== undefined && isSettled(data) ? false : AGAIN_MS,
-  })
+  const { projectId } = useProject()
+  const event = useQuery(eventQuery(projectId, eventId))
+  const timeline = useQuery(timelineQuery(projectId, eventId))
   return (
     <Loaded query={event} noun="The event" missing={<Purged id={eventId} />}>
       {(found) => (

@@ -1,32 +1,53 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 
+import { openApi } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
-import { boundsOf, type Span } from './range.ts'
+import { queryClient } from '../../shell/query-client.ts'
+import { boundsOf, spanOf, type Span } from './range.ts'
 
 const AGAIN_MS = 5000
 
 /** Roll-ups alone: the page costs the same with ten events and with ten million. */
-export function useCounts(span: Span) {
-  const { api, projectId } = useProject()
+function countsQuery(projectId: string, span: Span) {
   const { granularity } = span
-  return useQuery({
+  return queryOptions({
     queryKey: [projectId, 'counts', span],
-    queryFn: () => api.getDashboard({ granularity, ...boundsOf(span) }).then(({ data }) => data),
+    queryFn: () =>
+      openApi(projectId)
+        .getDashboard({ granularity, ...boundsOf(span) })
+        .then(({ data }) => data),
     refetchInterval: AGAIN_MS,
-    placeholderData: keepPreviousData,
   })
 }
 
 /** How much waited in each span, and how old it was. */
-export function useBacklog(span: Span) {
-  const { api, projectId } = useProject()
+function backlogQuery(projectId: string, span: Span) {
   const { granularity } = span
-  return useQuery({
+  return queryOptions({
     queryKey: [projectId, 'backlog', span],
-    queryFn: () => api.getBacklog({ granularity, ...boundsOf(span) }).then(({ data }) => data),
+    queryFn: () =>
+      openApi(projectId)
+        .getBacklog({ granularity, ...boundsOf(span) })
+        .then(({ data }) => data),
     refetchInterval: AGAIN_MS * 2,
-    placeholderData: keepPreviousData,
   })
+}
+
+export function useCounts(span: Span) {
+  const { projectId } = useProject()
+  return useQuery({ ...countsQuery(projectId, span), placeholderData: keepPreviousData })
+}
+
+export function useBacklog(span: Span) {
+  const { projectId } = useProject()
+  return useQuery({ ...backlogQuery(projectId, span), placeholderData: keepPreviousData })
+}
+
+/** Asks for the counts while the page is still being made. */
+export function beginOverview(projectId: string, search: Parameters<typeof spanOf>[0]): void {
+  const span = spanOf(search)
+  void queryClient.prefetchQuery(countsQuery(projectId, span))
+  void queryClient.prefetchQuery(backlogQuery(projectId, span))
 }
 
 export function useCountsBySource(span: Span) {
