@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
+/** For `expect.poll`: a second, as Vitest gives it, is too little beside other work. */
+const PATIENT = { poll: { timeout: 20_000 } }
+
 /**
  * unit needs no server; system starts real PostgreSQL and NATS; conformance drives `npm start` over HTTP, as the
  * specification has it; openapi makes clients from the document and uses them; faults kills and starves servers.
@@ -39,6 +42,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
+          expect: PATIENT,
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/{floors,tidy}.test.ts',
@@ -59,6 +63,7 @@ export default defineConfig({
       {
         test: {
           name: 'conformance',
+          expect: PATIENT,
           include: ['test/conformance/**/*.test.ts'],
           globalSetup: ['test/conformance/installation.ts'],
           // All files share an installation and a clock, and need the whole machine.
@@ -88,6 +93,7 @@ export default defineConfig({
       {
         test: {
           name: 'cluster',
+          expect: PATIENT,
           include: ['test/cluster/**/*.test.ts'],
           globalSetup: ['test/cluster/setup.ts'],
           fileParallelism: false,
@@ -108,6 +114,7 @@ export default defineConfig({
       {
         test: {
           name: 'browser',
+          expect: PATIENT,
           include: ['test/browser/**/*.test.ts'],
           globalSetup: ['test/browser/installation.ts'],
           fileParallelism: false,
@@ -118,6 +125,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
+          expect: PATIENT,
           include: ['test/faults/**/*.test.ts'],
           globalSetup: ['test/kit/servers.ts'],
           fileParallelism: false,

@@ -112,7 +112,7 @@ const BUSY_MS = 5_000
 
 /** More than is read in a second: each has a type that takes a while to unpack. */
 const COMMON = 120_000
-const TYPE_LENGTH = 20_000
+const TYPE_LENGTH = 60_000
 
 async function fill(own: World, seeded: SeededRoute, start: number): Promise<void> {
   const tail = newId(start).replaceAll('-', '').slice(13)

@@ -11,9 +11,6 @@ export const OWNER = {
 
 type State = Awaited<ReturnType<BrowserContext['storageState']>>
 
-/** The first to ask makes the owner's account, all others sign in. */
-let owner: Promise<string> | undefined
-
 /** Sends what the dashboard would, and answers with the cookie. */
 async function enter(origin: string, path: string, body: object): Promise<string> {
   const answer = await fetch(`${origin}/auth${path}`, {
@@ -26,7 +23,7 @@ async function enter(origin: string, path: string, body: object): Promise<string
   return cookie.split(';')[0] ?? ''
 }
 
-/** Makes the owner's account if there is none yet. */
+/** Signs the owner in anew: what a journey does to its session concerns no other. Makes the account if there is none yet. */
 export async function ownerCookie({ apiUrl, setupUrl }: Told): Promise<string> {
   const token = setupUrl?.split('#')[1]
   // Another file of the suite may have made the account.
@@ -48,14 +45,14 @@ export async function visitAsOwner(
   told: Told,
   options: Parameters<typeof openVisit>[2] = {},
 ): Promise<Visit> {
-  const cookie = await (owner ??= ownerCookie(told))
+  const cookie = await ownerCookie(told)
   const storageState = stateOf(told.apiUrl, cookie)
   return await openVisit(browser, told.apiUrl, { storageState, ...options })
 }
 
 /** Whoever has accepted an invitation of the owner. */
 export async function visitAsMember(browser: Browser, told: Told, email: string): Promise<Visit> {
-  const cookie = await (owner ??= ownerCookie(told))
+  const cookie = await ownerCookie(told)
   const answer = await fetch(
     `${told.apiUrl}/auth/organisations/${told.organisationId}/invitations`,
     {

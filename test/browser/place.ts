@@ -60,9 +60,10 @@ export async function openPlace({ apiUrl, apiKey }: Told): Promise<Place> {
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       })
-      const said: { eventId?: string; data?: { eventId?: string } } = JSON.parse(
-        await answer.text(),
-      )
+      const text = await answer.text()
+      // A source with a verifier refuses what is not signed, and stores it all the same.
+      if (!answer.ok && answer.status !== 401) throw new Error(`${answer.status} ${text}`)
+      const said: { eventId?: string; data?: { eventId?: string } } = JSON.parse(text)
       return said.eventId ?? said.data?.eventId ?? ''
     },
   }
