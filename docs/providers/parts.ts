@@ -87,10 +87,10 @@ function facts(preset: PresetEntry): string {
     ['signature', signatureOf(config)],
     ['time', timeOf(config)],
     ['event type', eventTypeField === null ? 'none' : code(eventTypeField)],
-    ['event id', idempotencyKeys.length === 0 ? 'none' : `${listed(idempotencyKeys)}${REPEAT}`],
+    ['event id', idempotencyKeys.length === 0 ? 'none' : idOf(preset)],
     ['address check', handshake === null ? 'none' : 'answered by the source, and not stored'],
     ['answer', ANSWERS[ingestResponse.kind] ?? ''],
-    ['covers the body', preset.bodyAuthenticated ? 'yes' : 'no: it proves who sends, not what'],
+    ['covers the body', preset.bodyAuthenticated ? 'yes' : coverOf(config)],
   ]
   const head = [
     ['property', 'value'],
@@ -101,8 +101,11 @@ function facts(preset: PresetEntry): string {
     .join('\n')
 }
 
-const REPEAT =
-  ': with it in `idempotencyKeys` a repeat is answered `"duplicate":true` and not stored again'
+/** The other kinds of answer do not say that a request is a duplicate. */
+function idOf({ idempotencyKeys, ingestResponse }: PresetEntry): string {
+  const answered = ingestResponse.kind === 'default' ? 'answered `"duplicate":true` and ' : ''
+  return `${listed(idempotencyKeys)}: with it in \`idempotencyKeys\` a repeat is ${answered}not stored again`
+}
 
 const ANSWERS: Readonly<Record<string, string>> = {
   default: '200 with the id of the event',
@@ -145,9 +148,22 @@ function signatureOf(config: VerifierConfig): string {
   return WRITTEN[config.type] ?? config.type.replaceAll('_', ' ')
 }
 
+/** How far a signature reaches into the body that does not cover it whole. */
+function coverOf(config: VerifierConfig): string {
+  if (config.type === 'adyen') return 'in part: eight members of each item'
+  if (config.type === 'aws_sns') return 'in part: `Message` and the other members that are signed'
+  const contents = 'content' in config ? [config.content].flat() : []
+  return contents.some((content) => content.includes('{bodyCrc32}'))
+    ? 'by its CRC-32 alone, which another body can have too'
+    : 'no: it proves who sends, not what'
+}
+
+const OF_ANY_AGE = 'signed, of any age'
+
 function timeOf(config: VerifierConfig): string {
   if (config.type === 'standard_webhooks') return 'at most 300 s from the clock of ingest'
+  if (config.type === 'aws_sns') return OF_ANY_AGE
   const seconds = 'timestamp' in config ? config.timestamp?.toleranceSeconds : undefined
   if (seconds === undefined) return 'not signed'
-  return seconds === 0 ? 'signed, of any age' : `at most ${seconds} s from the clock of ingest`
+  return seconds === 0 ? OF_ANY_AGE : `at most ${seconds} s from the clock of ingest`
 }
