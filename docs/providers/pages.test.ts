@@ -102,15 +102,22 @@ test('the scheme of your own verifies what its page says', () => {
   const { secret, ...config } = JSON.parse(WRITTEN_OUT[0] ?? '')
   const verifier = compileVerifier(VerifierInput.parse(config), { current: secret })
   const body = '{"type":"order.paid"}'
-  const signature = createHmac('sha256', secret).update(`1760000000.${body}`).digest('hex')
-  const sentAt = (seconds: number) =>
+  const signatureAt = (time: number) =>
+    createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
+  const sentAt = (time: number, signature = signatureAt(time)) =>
     signedOf({
       method: 'POST',
       url: 'https://x.test/m',
-      headers: { 'x-acme-signature': `t=${seconds},v1=${signature}` },
+      headers: { 'x-acme-signature': `t=${time},v1=${signature}` },
       body,
     })
   const nowMs = 1_760_000_100_000
-  expect(verify(verifier, sentAt(1_760_000_000), nowMs).kind).toBe('valid')
-  expect(verify(verifier, sentAt(1_760_000_001), nowMs).kind).toBe('rejected')
+  const early = 1_760_000_000
+  expect(verify(verifier, sentAt(early), nowMs).kind).toBe('valid')
+  expect(verify(verifier, sentAt(early + 1, signatureAt(early)), nowMs)).toMatchObject({
+    reason: 'signature_mismatch',
+  })
+  expect(verify(verifier, sentAt(nowMs), nowMs)).toMatchObject({
+    reason: 'timestamp_out_of_tolerance',
+  })
 })
