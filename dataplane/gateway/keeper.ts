@@ -34,7 +34,7 @@ interface KeeperDeps {
 const PARTING_MS = 1_000
 const DRAIN_LOOK_MS = 50
 /** The longest request and what surrounds it: whoever runs a gateway gives it more to stop. */
-export const DRAIN_MS = 65_000
+const DRAIN_MS = 65_000
 
 /** Opens sessions, and ends those that may not be. */
 export class Keeper {

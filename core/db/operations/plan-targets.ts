@@ -47,7 +47,7 @@ export async function findTargets(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Those of the connections that still exist. */
+/** Which of the connections still exist. */
 export async function findConnections(
   db: Db,
   projectId: string,
