@@ -47,6 +47,12 @@ export async function demandSession(
   return { session, window: { limit: requestsPerMinute, left, resetSeconds } }
 }
 
+/** Somebody who has proved who they are, some time ago. */
+interface Proven {
+  personId: string
+  provedAgoSeconds?: number | undefined
+}
+
 /**
  * Begins a session with a token that nobody knew before, whatever the request came with: the session of the request ends.
  * Returns the cookie to set.
@@ -55,7 +61,7 @@ export async function beginSession(
   tx: Db,
   { clock, accounts }: Deps,
   request: FastifyRequest,
-  personId: string,
+  { personId, provedAgoSeconds = 0 }: Proven,
 ): Promise<string> {
   await endSession(tx, accounts.apiUrl, request)
   const now = new Date(clock.now())
@@ -65,6 +71,7 @@ export async function beginSession(
     tokenHash: hashSecret(token),
     personId,
     now,
+    authenticatedAt: new Date(now.getTime() - Math.max(0, provedAgoSeconds) * 1_000),
   })
   return sessionCookie(token, isOverTls(accounts.apiUrl, request))
 }

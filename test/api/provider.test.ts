@@ -204,6 +204,22 @@ test('a session of the provider that is no longer fresh becomes so by signing in
   expect((await make()).status).toBe(201)
 })
 
+test('whoever the provider did not ask has a session that is as old as their proof', async () => {
+  await owner.invite('ivo@example.com', 'admin')
+  provider.people.set('ivo', { email: 'ivo@example.com', email_verified: true })
+  const browser = openBrowser(world.apiUrl)
+  provider.signedInSeconds = 16 * 60
+  await passThrough(browser, { as: 'ivo' })
+  const path = `/auth/organisations/${world.organisationId}/keys`
+  const wish = { name: 'ci', permissions: { events: 'read' } }
+  expect((await browser.visit('POST', path, wish)).body).toMatchObject({
+    code: 'PASSWORD_REQUIRED',
+  })
+  provider.signedInSeconds = 0
+  await passThrough(browser, { as: 'ivo', again: true })
+  expect((await browser.visit('POST', path, wish)).status).toBe(201)
+})
+
 test('claims that the userinfo endpoint alone gives are read there', async () => {
   await using elsewhere = await startProvider({ inUserinfo: true })
   await using own = await startOn(elsewhere)

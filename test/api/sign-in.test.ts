@@ -330,7 +330,13 @@ test('a person has fifty sessions; the oldest ends', async () => {
     world.clock.advance(1)
     const now = new Date(world.clock.now())
     const tokenHash = hashSecret(`token-${n}`)
-    await insertSession(world.db, { id: newId(now.getTime()), tokenHash, personId, now })
+    await insertSession(world.db, {
+      id: newId(now.getTime()),
+      tokenHash,
+      personId,
+      now,
+      authenticatedAt: now,
+    })
   }
   for (let n = 0; n < 49; n++) await add(n)
   expect((await first.visit('GET', '/auth/session')).status).toBe(200)

@@ -19,6 +19,8 @@ export interface TestProvider extends AsyncDisposable {
   people: Map<string, Known>
   /** Who sits at the browser; null is somebody who turns back. */
   person: string | null
+  /** For how long they had been signed in there when they came. */
+  signedInSeconds: number
   /** Sends people back to this address alone. */
   sendBackTo(redirectUri: string): void
   /** Parameters of each request to begin. */
@@ -37,11 +39,17 @@ export async function startProvider({ inUserinfo = false, port = 0 } = {}): Prom
     issuer,
     people,
     person: null,
+    signedInSeconds: 0,
     begun: [],
     sendBackTo(redirectUri) {
       const provider = new Provider(issuer, {
         clients: [
-          { client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [redirectUri] },
+          {
+            client_id: CLIENT.id,
+            client_secret: CLIENT.secret,
+            redirect_uris: [redirectUri],
+            require_auth_time: true,
+          },
         ],
         claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
         conformIdTokenClaims: inUserinfo,
@@ -59,7 +67,7 @@ export async function startProvider({ inUserinfo = false, port = 0 } = {}): Prom
         const { pathname, searchParams } = new URL(request.url ?? '/', issuer)
         if (pathname === '/auth') test.begun.push(searchParams)
         if (pathname.startsWith('/interaction/')) {
-          void answerFor(test.person, { provider, request, response })
+          void answerFor(test, { provider, request, response })
         } else void answer(request, response)
       })
     },
@@ -73,7 +81,7 @@ export async function startProvider({ inUserinfo = false, port = 0 } = {}): Prom
 }
 
 async function answerFor(
-  accountId: string | null,
+  { person: accountId, signedInSeconds }: TestProvider,
   {
     provider,
     request,
@@ -89,7 +97,7 @@ async function answerFor(
   grant.addOIDCScope('openid email profile')
   const grantId = await grant.save()
   await provider.interactionFinished(request, response, {
-    login: { accountId },
+    login: { accountId, ts: Math.floor(Date.now() / 1_000) - signedInSeconds },
     consent: { grantId },
   })
 }

@@ -62,7 +62,8 @@ export const PROVIDER_ROUTES = [
       }
       const cookie = await deps.db.transaction().execute(async (tx) => {
         const personId = await arrive(tx, { ...deps, address: callerAddress(request) }, who)
-        return await beginSession(tx, deps, request, personId)
+        const { provedAgoSeconds } = who
+        return await beginSession(tx, deps, request, { personId, provedAgoSeconds })
       })
       await ensurePartitions(deps.db, deps.clock.now())
       return redirectTo(begun.next, cookie)

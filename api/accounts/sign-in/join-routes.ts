@@ -53,7 +53,7 @@ export const JOIN_ROUTES = [
       const plan = deps.accounts.defaultPlan
       const cookie = await deps.db.transaction().execute(async (tx) => {
         await setUp(tx, tenancy, { token, person, plan })
-        return await beginSession(tx, deps, request, person.id)
+        return await beginSession(tx, deps, request, { personId: person.id })
       })
       await ensurePartitions(deps.db, deps.clock.now())
       const session = await viewSession(deps.db, { personId: person.id, ...wish })
@@ -79,7 +79,7 @@ export const JOIN_ROUTES = [
       const person = await newPerson(wish, deps.clock.now())
       const cookie = await deps.db.transaction().execute(async (tx) => {
         await signUp(tx, { ...deps, address: callerAddress(request) }, { person, organisationName })
-        return await beginSession(tx, deps, request, person.id)
+        return await beginSession(tx, deps, request, { personId: person.id })
       })
       await ensurePartitions(deps.db, deps.clock.now())
       const session = await viewSession(deps.db, { personId: person.id, ...wish })
@@ -102,7 +102,7 @@ export const JOIN_ROUTES = [
       const joiner = await joinerOf(deps, { ...body, name: body.name })
       const cookie = await deps.db.transaction().execute(async (tx) => {
         await acceptInvitation(tx, { ...deps, address: callerAddress(request) }, body.token, joiner)
-        return await beginSession(tx, deps, request, joiner.personId)
+        return await beginSession(tx, deps, request, joiner)
       })
       const session = await viewSession(deps.db, joiner)
       return { status: 201, headers: { 'set-cookie': cookie }, body: session }

@@ -27,7 +27,7 @@ export const SIGN_IN_ROUTES = [
       const person = await provePassword(deps, email, password)
       const cookie = await deps.db
         .transaction()
-        .execute(async (tx) => await beginSession(tx, deps, request, person.personId))
+        .execute(async (tx) => await beginSession(tx, deps, request, person))
       return {
         status: 200,
         headers: { 'set-cookie': cookie },

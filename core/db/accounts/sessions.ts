@@ -35,16 +35,16 @@ export interface Place {
 
 export async function insertSession(
   db: Db,
-  session: { id: string; tokenHash: Buffer; personId: string; now: Date },
+  session: { id: string; tokenHash: Buffer; personId: string; now: Date; authenticatedAt: Date },
 ): Promise<void> {
-  const { id, tokenHash, personId, now } = session
+  const { id, tokenHash, personId, now, authenticatedAt } = session
   await db
     .insertInto('session')
     .values({
       id,
       token_hash: tokenHash,
       person_id: personId,
-      authenticated_at: now,
+      authenticated_at: authenticatedAt,
       expires_at: new Date(now.getTime() + SESSION_DAYS * DAY_MS),
       window_started_at: now,
       created_at: now,
