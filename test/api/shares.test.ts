@@ -66,7 +66,6 @@ test('searches, plans and statistics are such reads', async () => {
   const plan = { kind: 'replay', filter: { sourceId } }
   const answers = [
     await world.api('GET', '/v1/events?search=order'),
-    await world.api('GET', '/v1/events?eventType=nowhere'),
     await world.api('POST', '/v1/operations/plan', plan),
     await world.api('POST', '/v1/operations', plan),
     await world.api(
@@ -74,7 +73,7 @@ test('searches, plans and statistics are such reads', async () => {
       '/v1/stats/dashboard?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z&granularity=hour',
     ),
   ]
-  expect(answers.map(({ status }) => status)).toEqual([429, 429, 429, 429, 429])
+  expect(answers.map(({ status }) => status)).toEqual([429, 429, 429, 429])
   expect((await world.api('GET', '/v1/events')).status).toBe(200)
   await Promise.all(busy)
 })
