@@ -6,8 +6,8 @@ import type { Schemas } from '../../api/client.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { useSaved } from '../../parts/forms/use-saved.ts'
 import { useNames } from '../../parts/names/names.ts'
-import { toast } from '../../parts/toast.tsx'
 import { useProject } from '../../shell/project.tsx'
 
 export function ConnectionSettings({ connection }: { connection: Schemas['Connection'] }) {
@@ -18,6 +18,7 @@ export function ConnectionSettings({ connection }: { connection: Schemas['Connec
   const [name, setName] = useState(connection.name)
   const [sourceId, setSource] = useState(connection.sourceId)
   const [destinationId, setDestination] = useState(connection.destinationId)
+  const saved = useSaved('connection')
   const again = () => client.invalidateQueries({ queryKey: [projectId] })
   const action = useAction(
     () =>
@@ -25,10 +26,7 @@ export function ConnectionSettings({ connection }: { connection: Schemas['Connec
         id: connection.id,
         body: { data: { name, sourceId, destinationId } },
       }),
-    () => {
-      toast('Saved')
-      void again()
-    },
+    (changed) => saved(changed),
   )
   return (
     <>

@@ -1,24 +1,20 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { AreaField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { useSaved } from '../../parts/forms/use-saved.ts'
 import { linesOf } from '../../parts/verifier/needs.ts'
 import { useProject } from '../../shell/project.tsx'
 
 export function AllowedHosts({ connector }: { connector: Schemas['Connector'] }) {
-  const { api, projectId } = useProject()
-  const client = useQueryClient()
+  const { api } = useProject()
   const [hosts, setHosts] = useState(connector.allowedHosts.join('\n'))
+  const saved = useSaved('connector')
   const action = useAction(
     () =>
       api.updateConnector({ id: connector.id, body: { data: { allowedHosts: linesOf(hosts) } } }),
-    () => {
-      toast('Saved: connected agents have heard of it')
-      void client.invalidateQueries({ queryKey: [projectId] })
-    },
+    (changed) => saved(changed, 'Saved: connected agents have heard of it'),
   )
   return (
     <section className="section">

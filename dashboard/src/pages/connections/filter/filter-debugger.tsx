@@ -1,12 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import type { Schemas } from '../../../api/client.ts'
 import { SelectField } from '../../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
+import { useSaved } from '../../../parts/forms/use-saved.ts'
 import { Payload } from '../../../parts/payload/payload.tsx'
 import { Loaded } from '../../../parts/states.tsx'
-import { toast } from '../../../parts/toast.tsx'
 import { shortId } from '../../../parts/words/numbers.ts'
 import { timeText } from '../../../parts/words/time.tsx'
 import { useProject } from '../../../shell/project.tsx'
@@ -26,7 +26,6 @@ export function FilterDebugger({
   eventId: string | undefined
 }) {
   const { api, projectId } = useProject()
-  const client = useQueryClient()
   const [text, setText] = useState(() => textOf(connection.filter))
   const [chosen, setChosen] = useState(eventId ?? '')
   const filter = filterOf(text)
@@ -42,12 +41,10 @@ export function FilterDebugger({
     enabled: shownId !== '',
     staleTime: Infinity,
   })
+  const saved = useSaved('connection')
   const save = useAction(
     () => api.updateConnection({ id: connection.id, body: { data: { filter: filter ?? null } } }),
-    () => {
-      toast('The filter is saved: ingest matches the next event against it')
-      void client.invalidateQueries({ queryKey: [projectId] })
-    },
+    (changed) => saved(changed, 'The filter is saved: ingest matches the next event against it'),
   )
   return (
     <div className="columns">

@@ -7,7 +7,7 @@ import { DangerAction } from '../../../parts/danger-action.tsx'
 import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
 import { formKey } from '../../../parts/forms/form-key.ts'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
-import { toast } from '../../../parts/toast.tsx'
+import { useSaved } from '../../../parts/forms/use-saved.ts'
 import { useProject } from '../../../shell/project.tsx'
 import { AuthFields, authOf, type AuthDraft } from './auth-fields.tsx'
 import { RetryFields } from './retry-fields.tsx'
@@ -22,14 +22,11 @@ const PERIODS = [
 ] as const
 
 function useSave(destination: Destination, changes: () => Schemas['DestinationChanges']) {
-  const { api, projectId } = useProject()
-  const client = useQueryClient()
+  const { api } = useProject()
+  const saved = useSaved('destination')
   return useAction(
     async () => await api.updateDestination({ id: destination.id, body: { data: changes() } }),
-    () => {
-      toast('Saved')
-      void client.invalidateQueries({ queryKey: [projectId] })
-    },
+    (changed) => saved(changed),
   )
 }
 

@@ -7,7 +7,7 @@ import { DangerAction } from '../../../parts/danger-action.tsx'
 import { AreaField, CheckField, TextField } from '../../../parts/forms/fields.tsx'
 import { formKey } from '../../../parts/forms/form-key.ts'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
-import { toast } from '../../../parts/toast.tsx'
+import { useSaved } from '../../../parts/forms/use-saved.ts'
 import { linesOf } from '../../../parts/verifier/needs.ts'
 import { usePresets } from '../../../parts/verifier/presets.ts'
 import {
@@ -41,14 +41,11 @@ export function Settings({ source }: { source: Source }) {
 }
 
 function useSave(source: Source, changes: () => Schemas['SourceChanges']) {
-  const { api, projectId } = useProject()
-  const client = useQueryClient()
+  const { api } = useProject()
+  const saved = useSaved('source')
   return useAction(
     async () => await api.updateSource({ id: source.id, body: { data: changes() } }),
-    () => {
-      toast('Saved')
-      void client.invalidateQueries({ queryKey: [projectId] })
-    },
+    (changed) => saved(changed),
   )
 }
 

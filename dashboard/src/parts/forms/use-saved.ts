@@ -1,0 +1,26 @@
+import { useQueryClient } from '@tanstack/react-query'
+
+import type { Schemas } from '../../api/client.ts'
+import { useProject } from '../../shell/project.tsx'
+import { toast } from '../toast.tsx'
+
+interface Kinds {
+  source: Schemas['Source']
+  destination: Schemas['Destination']
+  connection: Schemas['Connection']
+  connector: Schemas['Connector']
+}
+
+/**
+ * For when a resource was saved. Its page has it at once: a form begins anew with what it is given, and an answer that came
+ * later would take away what was written meanwhile.
+ */
+export function useSaved<K extends keyof Kinds>(kind: K) {
+  const { projectId } = useProject()
+  const client = useQueryClient()
+  return (saved: Kinds[K], words = 'Saved') => {
+    client.setQueryData([projectId, kind, saved.id], saved)
+    toast(words)
+    void client.invalidateQueries({ queryKey: [projectId] })
+  }
+}
