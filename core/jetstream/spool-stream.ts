@@ -103,12 +103,13 @@ export async function readSpool(
     const read = await Promise.all(
       ahead.map((seq) => manager.streams.getMessage(SPOOL_STREAM, { seq })),
     )
-    // A number is missing where an event was refused, or behind the end: in both cases nothing is lost with it.
-    const found = read.filter((message) => message !== null)
-    if (found.length === 0) break
-    for (const { seq, data, subject } of found) {
-      bytes += data.length
-      if (subject === SPOOL_EVENTS) messages.push({ sequence: seq, data })
+    for (const message of read) {
+      // Behind the end, which may have moved since: what is read past it would let what came meanwhile be purged unread.
+      if (message === null) return messages
+      bytes += message.data.length
+      if (message.subject === SPOOL_EVENTS) {
+        messages.push({ sequence: message.seq, data: message.data })
+      }
     }
   }
   return messages
