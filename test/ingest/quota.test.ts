@@ -105,6 +105,18 @@ test('below the limit the whole fan-out is accepted; duplicates and retries are 
   expect(await usage(tenant)).toMatchObject({ deliveries: 6, overage: 0 })
 })
 
+test('past the quota a request that comes twice at once is refused twice: nobody has stored it', async () => {
+  const tenant = await relay.createTenant('hobby')
+  await negotiate(tenant, { deliveryQuota: 1, ingestRequestsPerSecond: null })
+  const source = await fanOut(tenant, 1, { idempotencyKeys: ['body.id'] })
+  const send = async (id: string): Promise<Resource> =>
+    (await relay.send(source, { headers: JSON_TYPE, body: JSON.stringify({ id }) })).body
+  expect(await send('a')).toMatchObject({ ok: true, eventId: expect.any(String) })
+  const heard = await Promise.all(Array.from({ length: 40 }, (_, n) => send(`late ${n % 2}`)))
+  expect(heard.map(({ code }) => code)).toEqual(Array(40).fill('QUOTA_EXCEEDED'))
+  expect(await send('a')).toEqual({ ok: true, duplicate: true })
+})
+
 async function first(tenant: Tenant): Promise<Resource> {
   const { data } = await relay.get('/v1/deliveries?status=succeeded', tenant.key)
   if (data.length === 0) throw new Error('Nothing was delivered yet')

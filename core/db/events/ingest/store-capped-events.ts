@@ -64,24 +64,29 @@ export async function storeCappedEvents(
     const claimed = await claimKeys(client, events)
     const isDuplicate = (event: NewEvent): boolean =>
       event.dedupeKey !== null && !claimed.has(uuidOfBytes(event.id))
-    const results: Stored[] = []
     const accepted: NewEvent[] = []
     const refused: NewEvent[] = []
+    /** Why the first event of a key was refused, for others of that key beside it. */
+    const refusals = new Map<string, Stored>()
     const usage = await lockUsage(client, events)
-    for (const event of events) {
+    const outcomes = events.map((event): Stored | undefined => {
+      if (isDuplicate(event)) return undefined
       const current = usage.get(windowOf(event))?.deliveries ?? 0
-      if (isDuplicate(event)) {
-        results.push({ kind: 'duplicate' })
-      } else if (current >= event.quota.limit) {
-        const { limit, resetAtMs } = event.quota
-        results.push({ kind: 'over_quota', limit, current, resetAtMs })
+      const { limit, resetAtMs } = event.quota
+      if (current >= limit) {
+        const refusal: Stored = { kind: 'over_quota', limit, current, resetAtMs }
         refused.push(event)
-      } else {
-        countIn(usage, event)
-        results.push({ kind: 'stored', event })
-        accepted.push(event)
+        if (event.dedupeKey !== null) refusals.set(claimOf(event), refusal)
+        return refusal
       }
-    }
+      countIn(usage, event)
+      accepted.push(event)
+      return { kind: 'stored', event }
+    })
+    // Nobody has stored what it repeats.
+    const results = events.map(
+      (event, at): Stored => outcomes[at] ?? refusals.get(claimOf(event)) ?? { kind: 'duplicate' },
+    )
     await releaseKeys(client, refused)
     await storeEvents(client, accepted, { nowMs, isClaimed: true })
     await writeUsage(client, usage)
@@ -161,6 +166,10 @@ async function writeUsage(
     timeArray(usage.map(({ windowStartedAtMs }) => windowStartedAtMs)),
     usage.map(({ deliveries }) => deliveries),
   ])
+}
+
+function claimOf({ sourceId, dedupeKey }: NewEvent): string {
+  return `${sourceId} ${dedupeKey?.toString('hex')}`
 }
 
 function windowOf({ organisationId, quota }: CappedEvent): string {
