@@ -13,6 +13,7 @@ test.for([
   ['53100', 'has a full disk'],
   ['53200', 'has no memory'],
   ['53300', 'has no connection left'],
+  ['58030', 'cannot read its files'],
   ['25006', 'is a standby'],
 ] as const)('isDatabaseAway() and cannotStore() know %s: PostgreSQL %s', ([code]) => {
   expect(isDatabaseAway(refused(code))).toBe(true)
@@ -27,4 +28,14 @@ test('a statement that took too long could not store; what a statement does wron
     expect(isDatabaseAway(refused(code))).toBe(false)
     expect(cannotStore(refused(code))).toBe(false)
   }
+})
+
+test('isDatabaseAway() knows sockets that lead nowhere, each of several addresses of a name', () => {
+  const socket = (code: string) => Object.assign(new Error('connect'), { code })
+  for (const code of ['ECONNREFUSED', 'ENOENT', 'ENETUNREACH', 'EADDRNOTAVAIL']) {
+    expect(isDatabaseAway(socket(code)), code).toBe(true)
+  }
+  const both = new AggregateError([socket('EINVAL'), socket('ECONNREFUSED')])
+  expect(isDatabaseAway(Object.assign(both, { code: 'EINVAL' }))).toBe(true)
+  expect(isDatabaseAway(new AggregateError([socket('EINVAL')]))).toBe(false)
 })

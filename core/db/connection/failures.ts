@@ -1,11 +1,15 @@
 import pg from 'pg'
 
 /**
- * The server refuses, goes away, is out of resources (class 53: disk, memory, connections) or read-only after a
- * fail-over; or the socket to it does. Each may be different a moment later.
+ * The server refuses, goes away, is out of resources (class 53: disk, memory, connections), cannot read or write its files
+ * (class 58), or is read-only after a fail-over; or the socket to it does. Each may be different a moment later.
  */
-const AWAY_STATES = /^(?:08...|53...|57P0[1-3]|25006)$/
+const AWAY_STATES = /^(?:08...|53...|57P0[1-3]|58...|25006)$/
 const AWAY_SOCKETS = new Set([
+  // A socket of the file system is gone with its server.
+  'ENOENT',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -25,6 +29,8 @@ const AWAY_MESSAGES = [
 /** Whether an error says that PostgreSQL cannot be reached or cannot write, rather than that the statement was wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  // A name with several addresses: each of them was tried.
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseAway)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (error instanceof pg.DatabaseError) return AWAY_STATES.test(code)
   return (
