@@ -26,7 +26,7 @@ export async function followConfig(
   forget: (changes: readonly ConfigChange[]) => void | Promise<void>,
 ): Promise<{ done: Promise<void> }> {
   const { db, nats, log, signal } = deps
-  void followNotices(nats, deps.processId, forget)
+  void followNotices(nats, deps, forget)
   const before = await changesSince(db, await changeHorizon(db))
   let since = before.horizon
   // A long transaction of anybody's keeps the horizon where it is: what is known above it is not told again.

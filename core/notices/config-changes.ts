@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import type { Logger } from '../log.ts'
 import type { NatsConnection } from '../nats.ts'
 import { askProcesses, type AskDeps } from './ask-processes.ts'
 import { CONFIG_CHANGED } from './notice-subjects.ts'
@@ -30,14 +31,21 @@ export async function announceChanges(
   await askProcesses(deps, CONFIG_CHANGED, { data, waitMs: ACKNOWLEDGE_WAIT_MS, withWorkers })
 }
 
-/** Calls `forget` for each notice and answers with `processId` when it is done. Ends when the connection closes. */
+/**
+ * Calls `forget` for each notice and answers with `processId` when it is done. Ends when the connection closes. A notice that
+ * cannot be read, as a newer version may send it, or followed is left to the poll, and is not acknowledged.
+ */
 export async function followNotices(
   nats: NatsConnection,
-  processId: string,
+  { processId, log }: { processId: string; log: Logger },
   forget: (changes: readonly ConfigChange[]) => void | Promise<void>,
 ): Promise<void> {
   for await (const message of nats.subscribe(CONFIG_CHANGED)) {
-    await forget(Notice.parse(message.json()).changes)
-    message.respond(processId)
+    try {
+      await forget(Notice.parse(message.json()).changes)
+      message.respond(processId)
+    } catch (err) {
+      log.warn({ err }, 'Cannot follow a notice of a change: the next look at the changes will')
+    }
   }
 }

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ConfigChange } from '../../core/notices/config-changes.ts'
+import { CONFIG_CHANGED } from '../../core/notices/notice-subjects.ts'
 import { followConfig } from '../../dataplane/config-feed.ts'
 import { seedRoute, uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
@@ -45,6 +46,30 @@ test('a change without a notice is heard once, also beside a transaction that st
   await change(first)
   await hears(first, 2)
   expect(tellings(second)).toHaveLength(2)
+  stop.abort()
+  await feed.done
+})
+
+test('a notice that cannot be read, or followed, is left to the look at the changes', async () => {
+  const { db, nats } = world
+  const id = uuid('src', (await seedRoute(world, 'noted')).sourceId)
+  const stop = new AbortController()
+  const heard: string[] = []
+  const feed = await followConfig(
+    { db, nats, log: pino({ level: 'silent' }), processId: 'test', signal: stop.signal },
+    (changes) => {
+      heard.push(...changes.map((one) => one.id))
+      if (heard.length === 1) throw new Error('PostgreSQL is away')
+    },
+  )
+  nats.publish(CONFIG_CHANGED, JSON.stringify({ changes: [{ kind: 'of a newer version', id }] }))
+  nats.publish(CONFIG_CHANGED, 'no JSON')
+  const notice = JSON.stringify({ changes: [{ kind: 'source', id }] })
+  nats.publish(CONFIG_CHANGED, notice)
+  await expect.poll(() => heard).toEqual([id])
+  const answer = await nats.request(CONFIG_CHANGED, notice, { timeout: 5_000 })
+  expect(answer.string()).toBe('test')
+  expect(heard).toEqual([id, id])
   stop.abort()
   await feed.done
 })
