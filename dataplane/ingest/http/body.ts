@@ -46,6 +46,8 @@ export class BodyReader {
   read(request: IncomingMessage, owner: Owner, maxBytes: number): Promise<Body> {
     const announced = Number(request.headers['content-length'] ?? 0)
     if (announced > maxBytes) return Promise.resolve({ kind: 'too_large' })
+    // Its sender left while its source was looked up, and nothing more is heard of it.
+    if (request.destroyed) return Promise.resolve({ kind: 'aborted' })
     invite(request)
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
