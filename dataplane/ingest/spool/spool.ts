@@ -26,6 +26,20 @@ const PATIENCE_MS = 9_000
 const AGAIN_MS = 100
 const ANSWER_MS = 2_000
 
+/** Beside the data of a message: the key of the event, and the stream that it is for. */
+const HEADERS_BYTES = 1_024
+
+/** The server would never take it. */
+class TooLarge extends Error {
+  override readonly name = 'TooLarge'
+
+  constructor(bytes: number, mostBytes: number) {
+    super(
+      `The spool takes ${mostBytes} bytes at most, and the event has ${bytes}: see max_payload of NATS`,
+    )
+  }
+}
+
 /** Undefined `url` is the cluster that carries the deliveries. */
 export interface SpoolSettings extends SpoolSize {
   url: string | undefined
@@ -103,7 +117,8 @@ export class Spool implements AsyncDisposable {
         if (outcome === 'kept') this.kept++
         return outcome
       } catch (error) {
-        if (isRefusal(error) || this.#silentMs() > PATIENCE_MS) throw error
+        const isLasting = error instanceof TooLarge || isRefusal(error)
+        if (isLasting || this.#silentMs() > PATIENCE_MS) throw error
       }
       await sleep(AGAIN_MS)
     }
@@ -125,6 +140,9 @@ export class Spool implements AsyncDisposable {
     const { nats, manager } = this.#open()
     // While disconnected the client would keep messages in memory, to send them when their sender was told to try again.
     if (!isConnected(nats)) throw new Error('The spool is not connected')
+    const mostBytes = (nats.info?.max_payload ?? Infinity) - HEADERS_BYTES
+    // The client would say so as well, each time that it is asked: those behind would wait for nothing.
+    if (data.length > mostBytes) throw new TooLarge(data.length, mostBytes)
     const key = event.dedupeKey === null ? undefined : `${event.sourceId}:${event.dedupeKey}`
     const { isDuplicate, sequence } = await appendToSpool(nats, data, key)
     if (!isDuplicate) return 'kept'
