@@ -23,9 +23,10 @@ const Tenant = z.object({
   database: z.string(),
   organisationId: z.string(),
   projectId: z.string(),
-  apiKey: z.string(),
+  /** Null while it is being made: a start that was broken off there goes on with the same organisation. */
+  apiKey: z.string().nullable(),
 })
-export type Tenant = z.infer<typeof Tenant>
+export type Tenant = z.infer<typeof Tenant> & { apiKey: string }
 
 const Organisation = z.object({ id: z.string(), defaultProjectId: z.string() })
 const Key = z.object({ key: z.string() })
@@ -46,21 +47,27 @@ export async function ensureTenant({
   print,
 }: FirstStartOptions): Promise<Tenant> {
   const file = join(dataDir, 'first-start.json')
-  const kept = readJsonFile(file, Tenant)
-  if (kept?.database === database) return kept
+  const found = readJsonFile(file, Tenant)
+  const kept = found?.database === database ? found : undefined
+  if (kept !== undefined && kept.apiKey !== null) return { ...kept, apiKey: kept.apiKey }
   print('First start: making an organisation, a project and an API key')
-  const organisation = Organisation.parse(
-    JSON.parse(await runProgram(ADMIN, ['organisations', 'create', '--name', 'Standalone'], env)),
+  const place = kept ?? (await makeOrganisation(database, env))
+  writeJsonFile(file, place)
+  const { key } = Key.parse(
+    JSON.parse(await runProgram(ADMIN, keyArguments(place.organisationId), env)),
   )
-  const { key } = Key.parse(JSON.parse(await runProgram(ADMIN, keyArguments(organisation.id), env)))
-  const tenant = {
-    database,
-    organisationId: organisation.id,
-    projectId: organisation.defaultProjectId,
-    apiKey: key,
-  }
+  const tenant = { ...place, apiKey: key }
   writeJsonFile(file, tenant)
   return tenant
+}
+
+async function makeOrganisation(
+  database: string,
+  env: FirstStartOptions['env'],
+): Promise<z.infer<typeof Tenant>> {
+  const text = await runProgram(ADMIN, ['organisations', 'create', '--name', 'Standalone'], env)
+  const { id, defaultProjectId } = Organisation.parse(JSON.parse(text))
+  return { database, organisationId: id, projectId: defaultProjectId, apiKey: null }
 }
 
 function keyArguments(organisationId: string): string[] {
