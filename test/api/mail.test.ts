@@ -4,6 +4,7 @@ import { MailFailed, openMailer } from '../../core/mail/mailer.ts'
 import { openBrowser, PASSWORD, seedPerson, signIn } from '../kit/browser-like.ts'
 import { startMailServer, textOf, type MailServer } from '../kit/mail-server.ts'
 import { eventually } from '../kit/relay.ts'
+import { uuid } from '../kit/seed.ts'
 import { MAIL_ORIGIN, startWorld, type World } from '../kit/world.ts'
 
 const from = 'Postern <postern@relay.test>'
@@ -130,6 +131,22 @@ test('a mailed link ends after an hour, and when another is mailed', async () =>
   own.clock.advance(61 * 60_000)
   expect(await use(second)).toBe(401)
   expect(await use(await ask())).toBe(204)
+})
+
+test('a link that was mailed ends when the person changes the password, and the audit has the change', async () => {
+  const email = 'changed@example.com'
+  const personId = await seedPerson(world, email, { [world.organisationId]: 'member' })
+  const browser = await signIn(world, email)
+  await openBrowser(world.apiUrl).visit('POST', '/auth/forgot-password', { email })
+  const token = await eventually(() => tokenTo(email, 'reset'))
+  const wish = { currentPassword: PASSWORD, newPassword: 'a quite new password' }
+  expect((await browser.visit('POST', '/auth/password', wish)).status).toBe(204)
+  const reset = { token, password: 'that of somebody else' }
+  expect((await openBrowser(world.apiUrl).visit('POST', '/auth/reset', reset)).status).toBe(401)
+  const { rows } = await world.pool.query(
+    `select subject_id from audit where action = 'user.change-password'`,
+  )
+  expect(rows).toEqual([{ subject_id: uuid('usr', personId) }])
 })
 
 test('an address gets five mails and no more; the link of the last one stays good', async () => {

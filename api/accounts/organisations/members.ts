@@ -4,6 +4,7 @@ import {
   countOwners,
   deleteMembership,
   findMember,
+  listMemberships,
   setRole,
   type Member,
 } from '../../../core/db/accounts/memberships.ts'
@@ -72,6 +73,17 @@ export async function auditMember(
   const { actor, action, changes, now } = entry
   const subject = { subjectKind: 'user', subjectId: personId }
   await writeAudit(tx, { organisationId, projectId: null, actor, action, ...subject, changes }, now)
+}
+
+/** Notes in each organisation of a person what became of their account. */
+export async function auditPerson(
+  tx: Db,
+  { personId, email }: { personId: string; email: string },
+  entry: { actor: Actor; action: string; now: number },
+): Promise<void> {
+  for (const { organisationId } of await listMemberships(tx, personId)) {
+    await auditMember(tx, { organisationId, personId }, { ...entry, changes: { email } })
+  }
 }
 
 /** Every change of members holds the lock of the organisation, so that the last owner is known. */

@@ -1,4 +1,5 @@
 import { findIdentity, insertIdentity } from '../../../core/db/accounts/identities.ts'
+import { deleteLinks } from '../../../core/db/accounts/links.ts'
 import { countMembers, insertMembership } from '../../../core/db/accounts/memberships.ts'
 import { findPersonByEmail, setPassword, type Person } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
@@ -43,6 +44,7 @@ export async function arrive(tx: Db, deps: Entrance, who: Identified): Promise<s
     // Anybody could have made it with an address that is not theirs: nobody else may stay in it.
     if (deps.accounts.signUp === 'open') {
       await setPassword(tx, personId, null, now)
+      await deleteLinks(tx, 'reset', personId)
       await deleteSessions(tx, personId)
     }
     await acceptAll(tx, deps, { personId, email })

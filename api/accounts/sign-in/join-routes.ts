@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
 import { takeLink } from '../../../core/db/accounts/links.ts'
-import { hasOwner, listMemberships } from '../../../core/db/accounts/memberships.ts'
+import { hasOwner } from '../../../core/db/accounts/memberships.ts'
 import { findPerson, setPassword } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
@@ -13,7 +13,7 @@ import { Name } from '../../http/fields.ts'
 import { beginSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
-import { auditMember } from '../organisations/members.ts'
+import { auditPerson } from '../organisations/members.ts'
 import { mailResetLink, refuseLink } from '../people/links.ts'
 import { GivenPassword, newPerson, NewPassword, viewSession } from '../people/people.ts'
 import { acceptInvitation, joinerOf } from './accept.ts'
@@ -138,12 +138,8 @@ export const JOIN_ROUTES = [
         await setPassword(tx, person.id, hash, now)
         await deleteSessions(tx, person.id)
         const actor = personAt(person.id, request)
-        for (const { organisationId } of await listMemberships(tx, person.id)) {
-          const place = { organisationId, personId: person.id }
-          const changes = { email: person.email }
-          const entry = { actor, action: 'user.reset-password', changes, now: now.getTime() }
-          await auditMember(tx, place, entry)
-        }
+        const entry = { actor, action: 'user.reset-password', now: now.getTime() }
+        await auditPerson(tx, { personId: person.id, email: person.email }, entry)
       })
       return { status: 204 }
     },

@@ -1,13 +1,15 @@
 import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
+import { deleteLinks } from '../../../core/db/accounts/links.ts'
 import { setPassword, setPersonName } from '../../../core/db/accounts/people.ts'
 import { deleteSessions, noteAuthenticated } from '../../../core/db/accounts/sessions.ts'
 import { Name } from '../../http/fields.ts'
 import { isOverTls, noCookie } from '../../sessions/cookie.ts'
-import { beginSession, endSession } from '../../sessions/session.ts'
+import { beginSession, endSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
+import { auditPerson } from '../organisations/members.ts'
 import { GivenPassword, NewPassword, viewSession } from '../people/people.ts'
 import { proveOwn, provePassword } from '../people/prove-password.ts'
 
@@ -78,14 +80,19 @@ export const SIGN_IN_ROUTES = [
     who: 'session',
     isSignIn: true,
     body: z.strictObject({ currentPassword: GivenPassword, newPassword: NewPassword }),
-    async handle({ deps, session, body: { currentPassword, newPassword } }) {
+    async handle({ deps, request, session, body: { currentPassword, newPassword } }) {
       await proveOwn(deps, session.personId, currentPassword, 'currentPassword')
       const hash = await hashPassword(newPassword)
       const now = new Date(deps.clock.now())
       await deps.db.transaction().execute(async (tx) => {
         await setPassword(tx, session.personId, hash, now)
+        // Whoever reads the person's mail would undo the change.
+        await deleteLinks(tx, 'reset', session.personId)
         await deleteSessions(tx, session.personId, session.id)
         await noteAuthenticated(tx, session.id, now)
+        const actor = personAt(session.personId, request)
+        const entry = { actor, action: 'user.change-password', now: now.getTime() }
+        await auditPerson(tx, session, entry)
       })
       return { status: 204 }
     },
