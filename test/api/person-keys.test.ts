@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Role } from '../../core/accounts/role.ts'
 import { seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
 import { runAdmin } from '../kit/program.ts'
+import { uuid } from '../kit/seed.ts'
 import { EVERYTHING, startWorld, type World } from '../kit/world.ts'
 
 let world: World
@@ -95,6 +96,58 @@ test('a member makes no key that could do what a member cannot, nor widens one t
   expect(await widen({ billing: 'write' })).toBe(403)
   expect(await widen({ billing: 'read' })).toBe(200)
 })
+
+test('a person who is removed, or may less, while the request comes in makes and changes no key', async () => {
+  await using own = await startWorld()
+  const { organisationId, pool } = own
+  const id = await seedPerson(own, 'leaves@example.com', { [organisationId]: 'admin' })
+  const browser = await signIn(own, 'leaves@example.com')
+  const path = `/auth/organisations/${organisationId}/keys`
+  const key = await browser.visit('POST', path, { name: 'first', permissions: { events: 'read' } })
+  expect(key.status).toBe(201)
+  const wish = { permissions: { billing: 'write' } }
+  const ask = {
+    POST: async () => await browser.visit('POST', path, { name: 'late', ...wish }),
+    PATCH: async () => await browser.visit('PATCH', `${path}/${key.body.id}`, wish),
+  }
+  for (const [change, status] of [
+    [`update membership set role = 'member' where person_id = $1`, 403],
+    ['delete from membership where person_id = $1', 404],
+  ] as const) {
+    for (const method of ['POST', 'PATCH'] as const) {
+      await pool.query(`insert into membership (organisation_id, person_id, role, created_at)
+        values ('${uuid('org', organisationId)}', '${uuid('usr', id)}', 'admin', now())
+        on conflict (organisation_id, person_id) do update set role = 'admin'`)
+      const holder = await pool.connect()
+      await holder.query('begin')
+      await holder.query('select from organisation where id = $1 for no key update', [
+        uuid('org', organisationId),
+      ])
+      const asked = ask[method]()
+      await waitsForRow(own)
+      await holder.query(change, [uuid('usr', id)])
+      await holder.query('commit')
+      holder.release()
+      expect((await asked).status, `${method}: ${change}`).toBe(status)
+    }
+  }
+  const { rows } = await pool.query('select name, permissions from api_key where created_by = $1', [
+    uuid('usr', id),
+  ])
+  expect(rows).toEqual([{ name: 'first', permissions: { events: 'read' } }])
+})
+
+/** Resolves when a session waits for the lock of a row. */
+async function waitsForRow({ pool }: World): Promise<void> {
+  await expect
+    .poll(async () => {
+      const { rows } = await pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length
+    })
+    .toBe(1)
+}
 
 test('a member changes and ends their own keys, and none of others', async () => {
   const theirs = (await make('owner', { permissions: { events: 'read' } })).body

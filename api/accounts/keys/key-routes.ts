@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import type { Role } from '../../../core/accounts/role.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { findApiKey, listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
 import { refuse, refuseField } from '../../../core/errors.ts'
@@ -46,10 +47,9 @@ export const KEY_ROUTES = [
     who: 'member',
     isFresh: true,
     body: KeyCreate,
-    async handle({ deps, session, actor, organisationId, role, body }) {
+    async handle({ deps, session, actor, organisationId, body }) {
       const { name, permissions, projectId, expiresAt } = body
       refuseEmpty(permissions)
-      refuseAbove(role, permissions)
       const nowMs = deps.clock.now()
       if (expiresAt !== null && expiresAt <= nowMs) {
         refuseField('body.expiresAt', `Expected a moment after ${timestamp(nowMs)}`)
@@ -63,7 +63,7 @@ export const KEY_ROUTES = [
           permissions,
           expiresAt: expiresAt === null ? null : new Date(expiresAt),
           keyPrefix: deps.keyPrefix,
-          createdBy: session.personId,
+          maker: { organisationId, personId: session.personId, demand: demandOf(permissions) },
         },
       )
       return { status: 201, body: { ...viewKey(key), key: text } }
@@ -77,11 +77,15 @@ export const KEY_ROUTES = [
     isFresh: true,
     body: z.strictObject({ permissions: Permissions }),
     async handle(visit) {
-      const { deps, actor, role, body } = visit
+      const { deps, actor, session, organisationId, body } = visit
       const key = await demandKey(visit)
-      refuseEmpty(body.permissions)
-      refuseAbove(role, body.permissions)
-      const rescoped = await rescopeKey({ ...deps, actor }, key.id, body.permissions)
+      const { permissions } = body
+      refuseEmpty(permissions)
+      const rescoped = await rescopeKey({ ...deps, actor }, key.id, permissions, {
+        organisationId,
+        personId: session.personId,
+        demand: demandOf(permissions),
+      })
       return { status: 200, body: viewKey(rescoped) }
     },
   }),
@@ -98,6 +102,8 @@ export const KEY_ROUTES = [
     },
   }),
 ]
+
+const demandOf = (permissions: Permissions | null) => (role: Role) => refuseAbove(role, permissions)
 
 /** The key that the path names. */
 async function demandKey(visit: InOrganisation<{ org: string; key: string }>): Promise<ApiKey> {

@@ -1,5 +1,7 @@
+import { roleOf, type Role } from '../../../core/accounts/role.ts'
 import { administerPlan } from '../../../core/billing/change-plan.ts'
 import { timestamp, type Clock } from '../../../core/clock.ts'
+import { findMember } from '../../../core/db/accounts/memberships.ts'
 import type { Ledger } from '../../../core/db/billing/ledger.ts'
 import {
   findApiKey,
@@ -161,14 +163,22 @@ export interface KeyWish {
   permissions: Permissions | null
   expiresAt: Date | null
   keyPrefix: string
-  /** The person who makes it. */
-  createdBy?: string
+  /** The person who makes it; none at the command line. */
+  maker?: Maker
+}
+
+/** A person who makes or changes a key: they may be removed, or get another role, while their request comes in. */
+export interface Maker {
+  organisationId: string
+  personId: string
+  /** Refuses what their role may not do. */
+  demand: (role: Role) => void
 }
 
 /** The key's record and, this once, its text. */
 export async function createKey(
   { db, clock, actor }: Tenancy,
-  { keyPrefix, createdBy, ...wish }: KeyWish,
+  { keyPrefix, maker, ...wish }: KeyWish,
 ): Promise<{ key: ApiKey; text: string }> {
   const now = new Date(clock.now())
   refuseEmpty(wish.permissions)
@@ -181,7 +191,7 @@ export async function createKey(
     id: newId(now.getTime()),
     secretHint: hint,
     revokedAt: null,
-    createdBy: createdBy ?? null,
+    createdBy: maker?.personId ?? null,
     lastUsedAt: null,
     lastUsedFrom: null,
     createdAt: now,
@@ -192,6 +202,7 @@ export async function createKey(
     if ((await findOrganisation(tx, organisationId)) === undefined) {
       refuseMissing('org', organisationId)
     }
+    if (maker !== undefined) await demandStill(tx, maker)
     const reach = { organisationId, projectId: undefined }
     if (projectId !== null && (await findProject(tx, reach, projectId)) === undefined) {
       refuseMissing('prj', projectId)
@@ -202,15 +213,25 @@ export async function createKey(
   return { key, text }
 }
 
+/** Changes of members hold the same lock. */
+async function demandStill(tx: Db, { organisationId, personId, demand }: Maker): Promise<void> {
+  await lockOrganisation(tx, organisationId)
+  const member = await findMember(tx, organisationId, personId)
+  if (member === undefined) refuseMissing('org', organisationId)
+  demand(roleOf(member.role))
+}
+
 /** The chosen permissions exactly, from the next request on. (spec: Authentication 7) */
 export async function rescopeKey(
   { db, clock, actor }: Tenancy,
   id: string,
   permissions: Permissions,
+  maker?: Maker,
 ): Promise<ApiKey> {
   refuseEmpty(permissions)
   const now = new Date(clock.now())
   return await db.transaction().execute(async (tx) => {
+    if (maker !== undefined) await demandStill(tx, maker)
     const found = (await findApiKey(tx, id)) ?? refuseMissing('key', id)
     if (found.revokedAt !== null) {
       refuse('CONFLICT', `Cannot rescope API key "${encodeId('key', id)}": it is revoked`)
