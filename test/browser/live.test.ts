@@ -62,7 +62,7 @@ test.skipIf(!hasChromium)('a list is read with the keyboard alone', async () => 
   await using visit = await visitAsOwner(browser, told)
   const { page, faults } = visit
   await page.goto(place.at())
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
   await page.keyboard.press('g')
   await page.keyboard.press('e')
   await page.getByText('last.sent').waitFor()

@@ -61,7 +61,7 @@ test.skipIf(!hasChromium)(
     expect(JSON.parse(String(endpoint.arrivals[0]?.body))).toMatchObject({ type: 'invoice.paid' })
 
     await page.getByRole('link', { name: 'Done: go to the overview' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
     expect(faults).toEqual([])
   },
 )

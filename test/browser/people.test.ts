@@ -28,7 +28,7 @@ test.skipIf(!hasChromium)(
     await page.getByText('Email or password is wrong').waitFor()
     await page.getByLabel('Password').fill(OWNER.password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Sources' }).waitFor()
+    await page.getByRole('heading', { name: 'Sources', exact: true }).waitFor()
 
     await page.getByLabel(`Account of ${OWNER.name}`).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
@@ -86,7 +86,7 @@ test.skipIf(!hasChromium)(
     const { page, faults } = visit
     await page.goto(`${told.apiUrl}/org/${told.organisationId}/keys`)
     await page.getByRole('link', { name: 'Agents' }).click()
-    await page.getByRole('heading', { name: 'Agents' }).waitFor()
+    await page.getByRole('heading', { name: 'Agents', exact: true }).waitFor()
     await page.getByRole('button', { name: 'New agent' }).click()
     await page.getByLabel('Name').fill('claude-code')
     await page.getByLabel('Ends').selectOption('in 30 days')

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Navigate, useNavigate, useSearch } from '@tanstack/react-router'
+import { Navigate, useNavigate, useRouterState, useSearch } from '@tanstack/react-router'
 
 import type { Schemas } from '../../api/client.ts'
 import { BacklogLines } from '../../parts/charts/backlog-lines.tsx'
@@ -32,8 +32,12 @@ export function Overview() {
     queryFn: () => api.hasAnyEvent(),
     refetchOnMount: 'always',
   })
+  // Whoever has gone on to another page meanwhile is not led away from it.
+  const isStaying = useRouterState({
+    select: ({ location, resolvedLocation }) => location.pathname === resolvedLocation?.pathname,
+  })
   // An answer of an earlier visit may be from before the first event.
-  if (presence.isFetchedAfterMount && presence.data?.hasAny === false) {
+  if (isStaying && presence.isFetchedAfterMount && presence.data?.hasAny === false) {
     return <Navigate to="/p/$projectId/start" params={{ projectId }} replace />
   }
   return (
