@@ -1,4 +1,4 @@
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 
 import type { Logger } from './log.ts'
 
@@ -23,6 +23,19 @@ export function checkConnected(nats: NatsConnection): void {
 /** How long the connection has been up since it was last restored. */
 export function connectedMs(nats: NatsConnection): number {
   return performance.now() - (connectedAt.get(nats) ?? 0)
+}
+
+/**
+ * Ends a subscription. Resolves when it has handed out all that the server sent for it: `unsubscribe()` alone drops what is
+ * on the wire.
+ */
+export async function endSubscription(
+  nats: NatsConnection,
+  subscription: Subscription,
+): Promise<void> {
+  if (subscription.isClosed()) return
+  if (isConnected(nats)) await subscription.drain()
+  else subscription.unsubscribe()
 }
 
 /** A connection that comes back by itself for as long as the process lives. Throws when there is none to begin with. */

@@ -1,7 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 
 import { PULL_BYTES_MAX } from '../limits.ts'
-import { connectedMs, isConnected, type NatsConnection } from '../nats.ts'
+import { connectedMs, endSubscription, isConnected, type NatsConnection } from '../nats.ts'
 import { deliveryConsumer, DELIVERY_STREAM } from './stream-subjects.ts'
 
 /**
@@ -116,8 +116,7 @@ export class DeliveryPull {
   /** Resolves when nothing more can come; what came until then was handed out. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    if (isConnected(this.#deps.nats)) await this.#messages.drain()
-    else this.#messages.unsubscribe()
+    await endSubscription(this.#deps.nats, this.#messages)
   }
 
   #receive(message: Msg): void {

@@ -4,7 +4,7 @@ import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 
 import { encodeId } from '../../core/ids.ts'
 import type { Logger } from '../../core/log.ts'
-import { connectedMs, isConnected, type NatsConnection } from '../../core/nats.ts'
+import { connectedMs, endSubscription, isConnected, type NatsConnection } from '../../core/nats.ts'
 import { openHop, type Hop } from '../../core/tracing/hop.ts'
 import type { Tracing } from '../../core/tracing/tracing.ts'
 import {
@@ -68,15 +68,18 @@ export class Calls {
       return true
     }
     if (!isOnline && known !== undefined) {
-      known.unsubscribe()
       this.#subscriptions.delete(connectorId)
+      // Calls on the wire are answered still: they find no session and go to another gateway.
+      void endSubscription(nats, known)
     }
     return false
   }
 
-  [Symbol.dispose](): void {
-    for (const subscription of this.#subscriptions.values()) subscription.unsubscribe()
+  /** Resolves when no call can come any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const known = [...this.#subscriptions.values()]
     this.#subscriptions.clear()
+    await Promise.all(known.map(async (each) => await endSubscription(this.#deps.nats, each)))
   }
 
   async #answer(message: Msg): Promise<void> {

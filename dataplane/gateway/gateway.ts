@@ -94,7 +94,7 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       leave()
       notices[Symbol.dispose]()
       keeper.closeAll(() => true)
-      calls[Symbol.dispose]()
+      await calls[Symbol.asyncDispose]()
       stop.abort()
       await Promise.all(tasks)
       await close(server)

@@ -1,20 +1,18 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { pino } from 'pino'
 import { expect, inject, test, vi } from 'vitest'
 
-import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
-import { openNats, type NatsConnection } from '../../core/nats.ts'
+import type { Perform } from '../../connector-agent/tunnel/streams.ts'
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
-import { Calls } from '../../dataplane/gateway/calls.ts'
-import { type Choosable, Sessions } from '../../dataplane/gateway/sessions/sessions.ts'
-import { BodyBudget } from '../../dataplane/gateway/streams/body-budget.ts'
-import { GatewayStreams } from '../../dataplane/gateway/streams/streams.ts'
 import { GatewayCalls } from '../../dataplane/worker/send/gateway-calls.ts'
+import {
+  addSession,
+  openGateway as openAt,
+  openWorker as openWorkerAt,
+  PHASES,
+} from './calls-world.ts'
 
-const LOG = pino({ level: 'silent' })
-const PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: 1 }
 const MIB = 1024 * 1024
 
 const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -29,57 +27,8 @@ const echo: Perform = async (_head, body) => {
   }
 }
 
-/** A session whose agent is in this process, without a socket between. */
-function addSession(sessions: Sessions<Choosable>, connectorId: string, perform: Perform) {
-  const later = (act: () => void): void => void setImmediate(act)
-  const streams: GatewayStreams = new GatewayStreams({
-    write: (frame) => later(() => agent.receive(frame)),
-    budget: new BodyBudget(64 * MIB, 64 * MIB),
-    owner: 'o',
-  })
-  const agent = new AgentStreams({
-    write: (frame) => later(() => streams.receive(frame)),
-    perform,
-    streamsMax: 64,
-  })
-  const owner = { replicaId: `replica of ${connectorId}`, connectorId, organisationId: 'o' }
-  const session: Choosable = { owner, streams }
-  sessions.add(session)
-  return { session, streams, agent }
-}
-
-interface Gateway extends AsyncDisposable {
-  sessions: Sessions<Choosable>
-  calls: Calls
-  nats: NatsConnection
-}
-
-async function openGateway(name: string): Promise<Gateway> {
-  const nats = await openNats(inject('natsUrl'), name, LOG)
-  const sessions = new Sessions<Choosable>(Math.random)
-  const calls = new Calls({ nats, log: LOG, sessions, gatewayName: name, count: () => {} })
-  return {
-    sessions,
-    calls,
-    nats,
-    async [Symbol.asyncDispose]() {
-      calls[Symbol.dispose]()
-      await nats.close()
-    },
-  }
-}
-
-async function openWorker(): Promise<{ calls: GatewayCalls } & AsyncDisposable> {
-  const nats = await openNats(inject('natsUrl'), 'worker', LOG)
-  const calls = new GatewayCalls(nats)
-  return {
-    calls,
-    async [Symbol.asyncDispose]() {
-      calls[Symbol.dispose]()
-      await nats.close()
-    },
-  }
-}
+const openGateway = async (name: string) => await openAt(inject('natsUrl'), name)
+const openWorker = async () => await openWorkerAt(inject('natsUrl'))
 
 function request(body: Buffer, timeoutMs = 5_000): RequestHead {
   return {
@@ -142,6 +91,42 @@ test('a connector that loses its last session is offline for the next call', asy
   gateway.calls.follow(connectorId)
   await gateway.nats.flush()
   expect(await call()).toEqual({ kind: 'offline' })
+})
+
+test('calls that are on the wire when the last session leaves are answered: nothing was sent', async () => {
+  await using gateway = await openGateway('one')
+  // On one connection the server surely has the calls before it hears that the gateway leaves.
+  using calls = new GatewayCalls(gateway.nats)
+  const connectorId = crypto.randomUUID()
+  const body = Buffer.from('{}')
+  const call = () => calls.call({ connectorId, request: request(body) }, body)
+  for (let round = 0; round < 20; round++) {
+    const { session, streams } = addSession(gateway.sessions, connectorId, echo)
+    gateway.calls.follow(connectorId)
+    await gateway.nats.flush()
+    const outcomes = [call(), call(), call()]
+    streams.end()
+    gateway.sessions.remove(session)
+    gateway.calls.follow(connectorId)
+    expect(await Promise.all(outcomes)).toEqual(
+      Array.from({ length: 3 }, () => ({ kind: 'unsent', isFull: false })),
+    )
+    expect(await call()).toEqual({ kind: 'offline' })
+  }
+})
+
+test('a gateway that ends answers the calls that are on the wire', async () => {
+  await using gateway = await openGateway('one')
+  using calls = new GatewayCalls(gateway.nats)
+  const connectorId = crypto.randomUUID()
+  const { streams } = addSession(gateway.sessions, connectorId, echo)
+  gateway.calls.follow(connectorId)
+  await gateway.nats.flush()
+  const body = Buffer.from('{}')
+  const outcome = calls.call({ connectorId, request: request(body) }, body)
+  streams.stopAccepting()
+  await gateway.calls[Symbol.asyncDispose]()
+  expect(await outcome).toEqual({ kind: 'unsent', isFull: false })
 })
 
 test('a full connector is told from an offline one', async () => {
