@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker as Thread } from 'node:worker_threads'
 
 import { expect, inject, test, vi } from 'vitest'
 
 import type { Perform } from '../../connector-agent/tunnel/streams.ts'
 import type { RequestHead } from '../../core/tunnel/protocol.ts'
 import { GatewayCalls } from '../../dataplane/worker/send/gateway-calls.ts'
+import { watchGateways } from '../../dataplane/worker/send/gateway-watch.ts'
 import {
   addSession,
   openGateway as openAt,
@@ -13,6 +16,8 @@ import {
   PHASES,
 } from './calls-world.ts'
 
+/** Longer than any silence that a worker puts up with. */
+const PAUSE_MS = 4_000
 const MIB = 1024 * 1024
 
 const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -160,6 +165,38 @@ test('a gateway that dies loses what it had accepted, as soon as that is known',
   expect(worker.calls.inFlight).toBe(1)
   worker.calls.forgetGateway('mortal')
   expect(await outcome).toEqual({ kind: 'lost', replicaId: null })
+})
+
+test('a worker that stood still hears what gateways said meanwhile before it counts anything as lost', async () => {
+  const connectorId = crypto.randomUUID()
+  const gateway = {
+    natsUrl: inject('natsUrl'),
+    name: crypto.randomUUID(),
+    connectorId,
+    answerMs: PAUSE_MS + 1_500,
+  }
+  const thread = new Thread(new URL('gateway-thread.ts', import.meta.url), {
+    workerData: gateway,
+  })
+  try {
+    await once(thread, 'message')
+    await using worker = await openWorker()
+    using _watch = watchGateways(worker.nats, worker.calls)
+    // Before that the worker counts nobody as silent.
+    await sleep(3_500)
+    const body = Buffer.from('{}')
+    const call = () => worker.calls.call({ connectorId, request: request(body, 10_000) }, body)
+    const accepted = call()
+    await vi.waitFor(() => expect(worker.calls.accepting()).toEqual(new Set([gateway.name])))
+    await sleep(1_000)
+    const underWay = call()
+    await worker.nats.flush()
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
+    const outcomes = await Promise.all([accepted, underWay])
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['response', 'response'])
+  } finally {
+    await thread.terminate()
+  }
 })
 
 test('a message that is no call is dropped, and hurts no other', async () => {

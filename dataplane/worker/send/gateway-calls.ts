@@ -10,6 +10,7 @@ import {
   type CallHead,
   type Reply,
 } from '../../../core/tunnel/call.ts'
+import { within } from '../../../core/within.ts'
 
 /** The outcome of a call. */
 export type CallOutcome =
@@ -33,6 +34,8 @@ interface Call {
 const ACCEPT_MS = 2_000
 /** Longer than the gateway's own patience with the agent. */
 const GRACE_MS = 3_000
+/** Time for reading what has come, before a call is given up. */
+const READ_MS = 1_000
 const NO_RESPONDERS = 503
 
 /**
@@ -69,7 +72,7 @@ export class GatewayCalls {
       body,
       timeoutMs: head.request.timeoutMs,
       acceptedBy: undefined,
-      timer: setTimeout(() => this.#settle(id, { kind: 'lost', replicaId: null }), ACCEPT_MS),
+      timer: setTimeout(() => void this.#giveUp(id, call), ACCEPT_MS),
       settle: resolve,
     }
     this.#calls.set(id, call)
@@ -115,8 +118,20 @@ export class GatewayCalls {
   #accept(id: string, call: Call, gateway: string): void {
     call.acceptedBy = gateway
     clearTimeout(call.timer)
-    const lost = (): void => this.#settle(id, { kind: 'lost', replicaId: null })
-    call.timer = setTimeout(lost, call.timeoutMs + GRACE_MS)
+    call.timer = setTimeout(() => void this.#giveUp(id, call), call.timeoutMs + GRACE_MS)
+  }
+
+  /**
+   * Its time is over. After a pause of this process timers run before anything is read: a word of the gateway may have come
+   * in time, and lies before the answer to a question that is asked now.
+   */
+  async #giveUp(id: string, call: Call): Promise<void> {
+    const { timer } = call
+    if (isConnected(this.#nats)) {
+      await within(READ_MS, this.#nats.flush(), () => undefined).catch(() => undefined)
+    }
+    const isUnheard = this.#calls.get(id) === call && call.timer === timer
+    if (isUnheard) this.#settle(id, { kind: 'lost', replicaId: null })
   }
 
   #givePiece(message: Msg, body: Buffer | undefined): void {

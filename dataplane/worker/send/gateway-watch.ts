@@ -12,10 +12,18 @@ export function watchGateways(nats: NatsConnection, calls: GatewayCalls): Dispos
   const following = followLife(nats, (gatewayId) => {
     heardAt.set(gatewayId, performance.now())
   })
+  let lookedAt = performance.now()
   const look = (): void => {
+    const nowMs = performance.now()
+    const isLate = nowMs - lookedAt > 2 * LOOK_MS
+    lookedAt = nowMs
     // While NATS is away, and just after, nobody can be heard.
     if (!isConnected(nats) || connectedMs(nats) < SILENCE_MS) return
-    const nowMs = performance.now()
+    // This process stood still: its timers run before it reads what gateways said meanwhile.
+    if (isLate) {
+      for (const gatewayId of heardAt.keys()) heardAt.set(gatewayId, nowMs)
+      return
+    }
     const accepting = calls.accepting()
     for (const gatewayId of accepting) {
       const at = heardAt.get(gatewayId) ?? nowMs
