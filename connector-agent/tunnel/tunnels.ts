@@ -13,6 +13,8 @@ const GOOD_MS = 10_000
 const MOVE_MS = 500
 /** How often a second gateway is looked for while there is but one; when there are more, the next may be another. */
 const LOOK_MS = [30_000, 60_000] as const
+/** For requests that a session has got by the time it is seen that none is wanted: longer than any attempt may take. */
+const LATE_MS = 65_000
 const RETRY_MS = [1_000, 5_000] as const
 
 export type Refused = Extract<Dialled, { kind: 'refused' }>
@@ -64,11 +66,17 @@ export class Tunnels {
     this.#nudge.now()
   }
 
-  /** Ends all sessions, each when what it has in flight is done. They are dialled anew unless held. */
+  /** Dials nothing more, and ends all sessions, each when what it has in flight is done. */
   async drain(reason: string, withinMs: number): Promise<void> {
-    await Promise.all(
-      [...this.#sessions].map(async (session) => await session.drain(reason, withinMs)),
-    )
+    this.stop()
+    const endAt = performance.now() + withinMs
+    // A dial that is under way may open one more meanwhile.
+    while (this.#sessions.size > 0) {
+      const leftMs = endAt - performance.now()
+      await Promise.all(
+        [...this.#sessions].map(async (session) => await session.drain(reason, leftMs)),
+      )
+    }
   }
 
   close(reason: string): void {
@@ -122,7 +130,8 @@ export class Tunnels {
       this.#deps.ended(session, end)
       return undefined
     })
-    if (this.#isStopped) session.close(CLOSE.GOING_AWAY, 'The agent ends')
+    // It was wanted when it was dialled. Requests that the gateway sends it all the same are refused or answered, not cut.
+    if (this.#isHeld || this.#isStopped) void session.drain('The agent takes no requests', LATE_MS)
     await session.leaving
     return session.isLeaving || performance.now() - session.openedAt > GOOD_MS
   }

@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { WebSocket } from 'ws'
 
 import { dial } from '../../connector-agent/tunnel/dial.ts'
+import { Session as AgentSession } from '../../connector-agent/tunnel/session.ts'
 import { AgentStreams, type Perform } from '../../connector-agent/tunnel/streams.ts'
+import { Tunnels } from '../../connector-agent/tunnel/tunnels.ts'
 import { encodeFrame } from '../../core/tunnel/frames.ts'
 import { type Link, type LinkEnd, type LinkTiming, openLink } from '../../core/tunnel/link.ts'
 import { FRAME_BYTES_MAX } from '../../core/tunnel/protocol.ts'
@@ -375,6 +377,71 @@ async function openProxy(
     },
   }
 }
+
+/** Ends an agent with one session, whose last request is answered so many turns before a second dial. */
+async function endWhileDialling(turns: number) {
+  let dials = 0
+  const late = Promise.withResolvers<undefined>()
+  await using gateway = await openGateway(async () => {
+    if (++dials > 1) await late.promise
+    return { kind: 'admitted', owner: OWNER }
+  })
+  const answered = Promise.withResolvers<undefined>()
+  const perform: Perform = async (head, body, signal) => {
+    await answered.promise
+    return await ok(head, body, signal)
+  }
+  let open = 0
+  const tunnels = new Tunnels({
+    async dial(gateways) {
+      let session: AgentSession | undefined
+      const dialled = await dial({ url: gateway.url, token: 't', gateways }, (wire) => {
+        const nobody = { narrowed: () => {}, received: () => {} }
+        session = new AgentSession(wire, { perform, version: '1', ...nobody })
+      })
+      return { dialled, session }
+    },
+    opened: () => open++,
+    ended: () => open--,
+    refused: () => {},
+    failed: () => {},
+    random: () => 0,
+  })
+  const isOver = tunnels.run()
+  tunnels.hold(false)
+  await eventually('the second dial comes', () => gateway.dialled.length === 2)
+  const first = gateway.sessions.pick('c')
+  const before = first?.streams.send(request('x'), bytes('x'), NEVER)
+  await eventually('the agent has a request', () => tunnels.inFlight === 1)
+  tunnels.hold(true)
+  const openAfter = tunnels.drain('The agent ends', 5_000).then(() => open)
+  answered.resolve(undefined)
+  for (let n = 0; n < turns; n++) await turn()
+  late.resolve(undefined)
+  // In the very turn in which it opens: it is not open for long.
+  const second = () => gateway.sessions.all().find((session) => session !== first)
+  while (second() === undefined) await turn()
+  const behind = second()?.streams.send(request('x'), bytes('x'), NEVER)
+  const outcomes = await Promise.all([before, behind])
+  await isOver
+  await eventually('the gateway forgets both', () => gateway.sessions.count === 0)
+  return {
+    openAfter: await openAfter,
+    outcomes: outcomes.map((outcome) => outcome?.kind),
+    codes: gateway.ends.map(({ code }) => code),
+  }
+}
+
+test('a session that opens while the agent ends takes no requests, and is waited for', async () => {
+  for (let turns = 0; turns < 12; turns++) {
+    const { openAfter, outcomes, codes } = await endWhileDialling(turns)
+    expect(openAfter).toBe(0)
+    expect(outcomes[0]).toBe('response')
+    // The second request may come along with the answer to the dial.
+    expect(['unsent', 'response']).toContain(outcomes[1])
+    expect(codes).toEqual([1001, 1001])
+  }
+})
 
 test('both sides notice a link that is cut without a close', async () => {
   await using gateway = await openGateway(undefined, QUICK)
