@@ -63,9 +63,10 @@ export class Batcher<T, R extends object | true> {
     })
   }
 
-  /** Resolves when nothing is queued or under way. */
-  async drain(): Promise<void> {
-    while (this.#busyLanes > 0) await sleep(DRAIN_LOOK_MS)
+  /** Resolves when nothing is queued or under way, or after `withinMs`. */
+  async drain(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const endAt = performance.now() + withinMs
+    while (this.#busyLanes > 0 && performance.now() < endAt) await sleep(DRAIN_LOOK_MS)
   }
 
   async #run(): Promise<void> {

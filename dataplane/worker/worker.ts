@@ -9,6 +9,7 @@ import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/pro
 import type { IsAllowed } from '../../core/egress/connect.ts'
 import { newId } from '../../core/ids.ts'
 import { deliveryManager } from '../../core/jetstream/delivery-stream.ts'
+import { DELIVERY_TIMEOUT_MS_MAX } from '../../core/limits.ts'
 import type { Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/nats.ts'
 import type { ConfigChange } from '../../core/notices/config-changes.ts'
@@ -54,6 +55,8 @@ const STREAM_IDLE_MS = 1_000
 /** A worker that is told to stop hands over, and writes what it has, for this long. */
 const STOP_MS = HAND_OVER_MS + 2_000
 const DRAIN_MS = 2_500
+/** Attempts that outlast the hand-over began before it, and so end within this. */
+const ATTEMPTS_MS = DELIVERY_TIMEOUT_MS_MAX
 
 export interface WorkerDeps {
   pool: Pool
@@ -130,13 +133,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       stop.abort()
       await Promise.all([...tasks, dueWatch[Symbol.asyncDispose]()])
       await within(DRAIN_MS, streamConsumer.stopAll(), () => undefined)
-      // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
-      await within(DRAIN_MS, results.drain(), () => undefined)
       lanes[Symbol.dispose]()
       await forgetProcess(db, identity.id).catch((err: unknown) =>
         log.warn({ err }, 'Cannot deregister the process'),
       )
-      await sender.close()
+      // First the attempts, since each of them has a result to write.
+      await sender.close(ATTEMPTS_MS)
+      // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.
+      await results.close(DRAIN_MS)
     },
   }
 }

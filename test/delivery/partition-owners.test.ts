@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { AckPolicy, jetstreamManager } from '@nats-io/jetstream'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
 import { changePlan } from '../../api/accounts/organisations/organisations.ts'
+import { liveProcesses } from '../../core/db/processes/processes.ts'
 import { partitionOf } from '../../core/delivery/partition-of.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'
@@ -139,6 +142,31 @@ test('an attempt that outlasts a hand-over is recorded by who made it, and is no
   answer.resolve()
   await relay.reaches(eventId, { status: 'succeeded', attemptCount: 1 })
   expect(route.endpoint.arrivals).toHaveLength(1)
+})
+
+test('attempts that outlast the hand-over of a worker that stops are recorded before it ends', async () => {
+  await using relay = await startRelay({ worker: false })
+  const one = await relay.openWorker('one')
+  const answers: (() => void)[] = []
+  const { source, endpoint } = await relay.route({
+    respond: (response) => void answers.push(() => response.end()),
+  })
+  const ids = await relay.acceptMany(source, 2)
+  for (const id of ids) await relay.reaches(id, { status: 'in_flight' })
+  const stopping = one.stop()
+  await eventually(async () => expect(await liveProcesses(relay.db, 'worker')).toEqual([]))
+  await relay.db.transaction().execute(async (tx) => {
+    // The result that comes first takes its time, and the second has to wait for it.
+    await sql`select from delivery for update`.execute(tx)
+    for (const answer of answers) {
+      answer()
+      await sleep(200)
+    }
+  })
+  await stopping
+  for (const id of ids)
+    expect(await relay.deliveryOf(id)).toMatchObject({ status: 'succeeded', attemptCount: 1 })
+  expect(endpoint.arrivals).toHaveLength(2)
 })
 
 test('the pace of an organisation stays exact while its partition changes hands', async () => {

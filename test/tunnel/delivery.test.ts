@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import type { Perform } from '../../connector-agent/tunnel/streams.ts'
+import { liveProcesses } from '../../core/db/processes/processes.ts'
 import { PIECE_BYTES } from '../../core/tunnel/call.ts'
 import { STREAM_WINDOW_BYTES } from '../../core/tunnel/protocol.ts'
 import { eventually, SOON_MS, startRelay, type Relay, type Resource } from '../kit/relay.ts'
@@ -363,6 +364,27 @@ test('nothing reaches a revoked replica after a second, and nothing that was acc
   expect(seen.revoked.length).toBeGreaterThan(0)
   expect(seen.other).toBeGreaterThan(0)
   expect(Math.max(...seen.revoked) - revokedAt).toBeLessThan(1_000)
+})
+
+test('a worker that stops waits for what agents are doing', async () => {
+  const { source, connector } = await privateRoute()
+  const answer = Promise.withResolvers<void>()
+  let requests = 0
+  using _agent = await connect(connector, async (...request) => {
+    requests++
+    await answer.promise
+    return await answers(200)(...request)
+  })
+  const eventId = await relay.accept(source)
+  await relay.reaches(eventId, { status: 'in_flight' })
+  const stopping = relay.stopWorker()
+  await eventually(async () => expect(await liveProcesses(relay.db, 'worker')).toEqual([]))
+  await sleep(100)
+  answer.resolve()
+  await stopping
+  expect(await relay.deliveryOf(eventId)).toMatchObject({ status: 'succeeded', attemptCount: 1 })
+  expect(requests).toBe(1)
+  await relay.startWorker()
 })
 
 test('a gateway that drains costs no attempt: the agent has a session at another', async () => {

@@ -55,10 +55,11 @@ export interface Results {
   claim(delivery: LeasedDelivery): Promise<Claimed>
   /** Writes waiting to be made. */
   backlog(): number
-  drain(): Promise<void>
+  /** Resolves when all is written, or after `withinMs`: what is left then is given up. */
+  close(withinMs: number): Promise<void>
 }
 
-/** Every write is tried until PostgreSQL takes it: an attempt that was made must not be forgotten. */
+/** Every write is tried until PostgreSQL takes it or the worker ends: an attempt that was made must not be forgotten. */
 export function openResults(deps: {
   pool: Pool
   clock: Clock
@@ -69,8 +70,9 @@ export function openResults(deps: {
   expectDue: (atMs: number) => void
 }): Results {
   const { pool, clock } = deps
+  const giveUp = new AbortController()
   const stubborn = async (write: (tries: number) => Promise<unknown>): Promise<void> => {
-    for (let tries = 0; ; tries++) {
+    for (let tries = 0; !giveUp.signal.aborted; tries++) {
       try {
         await write(tries)
         return
@@ -79,6 +81,8 @@ export function openResults(deps: {
         await sleep(RETRY_MS)
       }
     }
+    // Neither written nor refused: whoever waits for it ends with the worker.
+    await new Promise(() => undefined)
   }
   const results = new Batcher<DeliveryResult, { isKept: boolean }>(OPTIONS, async (items) => {
     let lost = new Set<string>()
@@ -122,8 +126,9 @@ export function openResults(deps: {
     mark: (attempt) => marks.add(attempt),
     claim: (delivery) => claims.add(delivery),
     backlog: () => all.reduce((sum, batcher) => sum + batcher.queued, 0),
-    async drain() {
-      await Promise.all(all.map((batcher) => batcher.drain()))
+    async close(withinMs) {
+      await Promise.all(all.map((batcher) => batcher.drain(withinMs)))
+      giveUp.abort()
     },
   }
 }

@@ -8,6 +8,7 @@ import { withoutRedaction } from '../../../core/log.ts'
 import type { NatsConnection } from '../../../core/nats.ts'
 import { announceChanges } from '../../../core/notices/config-changes.ts'
 import type { Tracing } from '../../../core/tracing/tracing.ts'
+import { within } from '../../../core/within.ts'
 import type { WholeWork } from '../in-flight/work.ts'
 import { openRecorder, type RecorderDeps } from '../record/recorder.ts'
 import type { Results } from '../record/results.ts'
@@ -38,8 +39,8 @@ export interface Sender {
   /** Makes one attempt and hands its result on to be written. Resolves with the consequences for the lane. */
   deliver: (work: WholeWork, to: Target) => Promise<Answered>
   tester: ReturnType<typeof startTester>
-  /** Resolves when what is under way has ended. */
-  close(): Promise<void>
+  /** Resolves when what is under way has ended. A call through a gateway is lost if it lasts longer than `withinMs`. */
+  close(withinMs: number): Promise<void>
 }
 
 /** All that sends requests to destinations, over connections that it alone has. */
@@ -73,10 +74,16 @@ export function openSender(deps: SenderDeps): Sender {
       )
     },
   }
+  const underWay = new Set<Promise<Answered>>()
   return {
-    deliver: (work, to) => deliver(deliverDeps, work, to),
+    deliver(work, to) {
+      const attempt = deliver(deliverDeps, work, to)
+      underWay.add(attempt)
+      return attempt.finally(() => underWay.delete(attempt))
+    },
     tester: startTester({ ...deps, attemptLog, reach, tokens, trace, names }),
-    async close() {
+    async close(withinMs) {
+      await within(withinMs, Promise.all(underWay), () => undefined)
       watch[Symbol.dispose]()
       calls[Symbol.dispose]()
       await connections.close()
