@@ -1,3 +1,5 @@
+import { isDatabaseAway } from '../../../core/db/connection/failures.ts'
+import { encodeId } from '../../../core/ids.ts'
 import type { Withdrawal } from '../../../core/notices/withdrawals.ts'
 import type { Work } from '../in-flight/work.ts'
 import type { LaneKey } from './backlog.ts'
@@ -67,16 +69,20 @@ export class Lanes {
 
   /** PostgreSQL holds rows for this lane, the oldest of them in this partition. */
   async noteParked(key: LaneKey): Promise<void> {
-    const lane = await this.#laneOf(key)
-    lane.noteParked(key.partition)
+    await this.#tell(key.destinationId, async () => {
+      const lane = await this.#laneOf(key)
+      lane.noteParked(key.partition)
+    })
   }
 
   /** Settings of the destination may have changed: its lane, if there is one, gets the present ones. */
   async refresh(destinationId: string): Promise<void> {
     this.#deps.destinations.forget(destinationId)
-    // A lane that is being opened may have read the old destination.
-    const lane = await this.#lanes.get(destinationId)
-    if (lane !== undefined) lane.configure(await this.#deps.destinations.get(destinationId))
+    await this.#tell(destinationId, async () => {
+      // A lane that is being opened may have read the old destination.
+      const lane = await this.#lanes.get(destinationId)
+      if (lane !== undefined) lane.configure(await this.#deps.destinations.get(destinationId))
+    })
   }
 
   /** Drops withdrawn deliveries from the lanes. */
@@ -120,6 +126,20 @@ export class Lanes {
   [Symbol.dispose](): void {
     clearInterval(this.#ticker)
     for (const lane of this.#open.values()) lane[Symbol.dispose]()
+  }
+
+  /**
+   * A destination whose settings cannot be read must not keep from the others what they are to be told. Throws while
+   * PostgreSQL is away: then none of them can be read.
+   */
+  async #tell(id: string, tell: () => Promise<void>): Promise<void> {
+    try {
+      await tell()
+    } catch (err) {
+      if (isDatabaseAway(err)) throw err
+      const destinationId = encodeId('dst', id)
+      this.#deps.log.warn({ err, destinationId }, 'Cannot read a destination')
+    }
   }
 
   #admitTo(lane: Lane, work: Work): void {
