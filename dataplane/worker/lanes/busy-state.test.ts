@@ -101,6 +101,16 @@ test('attempts that were under way together when a connector went count once', (
   expect(state.untilMs).toBe(1_100)
 })
 
+test('a connector that is offline while the clock is set back is asked at once, and after its waits again', () => {
+  const state = new BusyState(null, () => {})
+  state.learn(NOW_MS, OFFLINE, NOW_MS)
+  const backMs = NOW_MS - HOUR_MS
+  expect(state.isLeftAlone(backMs)).toBe(false)
+  state.learn(backMs + 5, OFFLINE, backMs)
+  expect(state.untilMs).toBe(backMs + 2_005)
+  expect(state.isLeftAlone(backMs + 2_004)).toBe(true)
+})
+
 test('a connector that is online again is asked at once, and what was sent before says nothing', () => {
   const state = new BusyState(null, () => {})
   state.learn(0, OFFLINE, 0)

@@ -84,9 +84,12 @@ export class BusyState {
     this.#note(null)
   }
 
-  /** The first of attempts that were under way together counts; each probe that fails doubles the wait. */
+  /**
+   * The first of attempts that were under way together counts; each probe that fails doubles the wait. A clock that was set
+   * back meanwhile lets a probe start before the end of the wait: it counts too, or the next one would follow at once.
+   */
   #cutOff(nowMs: number, held: Held, startedAtMs: number): void {
-    if (this.#held !== null && startedAtMs < this.#untilMs) return
+    if (this.#held !== null && nowMs >= this.#sinceMs && startedAtMs < this.#untilMs) return
     const { first, longest } = HELD_MS[held]
     this.#heldMs = this.#held === held ? Math.min(2 * this.#heldMs, longest) : first
     this.#held = held
