@@ -189,6 +189,31 @@ test('a delivery claimed again belongs to the later claim', async () => {
   expect(await readClaimed(pool, rows, former)).toEqual({ deliveries: [], left: [] })
 })
 
+test.for([
+  ['parked', null],
+  ['due', new Date(0)],
+] as const)(
+  'a row that is %s though its delivery has ended is deleted by the claim that finds it',
+  async ([kind, nextAt]) => {
+    const { ids: all, destinationId } = await waiting(
+      Array<Buffer>(2).fill(Buffer.from('{}')),
+      nextAt,
+    )
+    const [ended, kept] = all
+    await pool.query(`update delivery set status = 'succeeded' where id = $1`, [ended])
+    const claimed =
+      kind === 'parked'
+        ? await claimParked(pool, { destinationId, hold }, claim(512))
+        : await claimDue(pool, [hold], claim(256))
+    expect(ids(claimed)).toEqual([kept])
+    const { rows } = await pool.query<{ delivery_id: string }>(
+      'select delivery_id from delivery_waiting where destination_id = $1',
+      [destinationId],
+    )
+    expect(rows).toEqual([{ delivery_id: kept }])
+  },
+)
+
 test('a claim without the hold of its partition takes nothing', async () => {
   const parked = await waiting([Buffer.from('{}')], null)
   const lost = { ...hold, epoch: hold.epoch - 1 }

@@ -35,7 +35,7 @@ export interface Work {
   resumes: ClaimedDelivery['resumes']
   /** The lease under which this worker has it. */
   leaseUntilMs: number
-  /** It has a row in delivery_waiting. */
+  /** It has a row in delivery_waiting, or may have one. */
   isWaiting: boolean
   /** Its connection is gone: it is cancelled instead of sent. */
   isOrphan: boolean

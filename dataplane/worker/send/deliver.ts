@@ -80,6 +80,8 @@ async function markLong(deps: DeliverDeps, work: Work, destination: Destination)
     work.isWaiting = true
     deps.inFlight.acknowledge(work)
   } catch (err) {
+    // PostgreSQL may have written the row all the same: the result ends it.
+    work.isWaiting = true
     deps.log.warn({ err }, 'Cannot show a delivery as in flight')
   }
 }

@@ -95,7 +95,17 @@ const readDeliveriesIn = (table: string): string => `
     join delivery_waiting w on w.delivery_id = d.id and w.claimed_by = $3::text and w.next_at = $4::timestamptz
     left join connection k on k.id = d.connection_id
     left join source s on s.id = d.source_id
-  where d.class = $1::int2 and d.id = any($2::uuid[])`
+  where d.class = $1::int2 and d.id = any($2::uuid[]) and d.status in ('pending', 'throttled', 'in_flight')`
+
+/** Locks the deliveries: whoever makes one wait again at this moment leaves a row that is claimed as it is. */
+const dropEndedIn = (table: string): string => `
+  with ended as materialized (
+    select d.id from ${table} d
+    where d.class = $1::int2 and d.id = any($2::uuid[]) and d.status not in ('pending', 'throttled', 'in_flight')
+    order by d.id for share
+  )
+  delete from delivery_waiting w using ended
+  where w.delivery_id = ended.id and w.claimed_by = $3::text and w.next_at = $4::timestamptz`
 
 /** In their order as many as fit. A larger body is not even fetched from where PostgreSQL keeps it. */
 const readEventsIn = (table: string): string => `
@@ -121,9 +131,9 @@ interface Found<Row extends ClaimableRow> {
 
 /**
  * Reads the deliveries and events of claimed rows, from the first on, until headers and bodies exceed `CLAIM_BYTES_MAX`
- * (many times the size of one); `left` has the others. A row whose delivery is gone, ended or was claimed again is in
- * neither. The statement reads only the days of these deliveries and events: over 150 days it would take 5 ms before it
- * reads anything.
+ * (many times the size of one); `left` has the others. A row whose delivery is gone or was claimed again is in neither,
+ * nor is one whose delivery has ended: that row is deleted. The statement reads only the days of these deliveries and
+ * events: over 150 days it would take 5 ms before it reads anything.
  */
 export async function readClaimed<Row extends ClaimableRow>(
   pool: pg.Pool,
@@ -148,17 +158,20 @@ async function readDeliveries<Row extends ClaimableRow>(
   await eachPartition('delivery', rows, {
     placeOf: placeOfDelivery,
     async run(table, group) {
+      const values = [
+        group[0]?.retentionClass,
+        uuidArray(group.map((row) => row.deliveryId)),
+        claimedBy,
+        new Date(leaseUntilMs),
+      ]
       const { rows: stored } = await pool.query<StoredDelivery>({
         name: `read_claimed_in_${table}`,
         text: readDeliveriesIn(table),
-        values: [
-          group[0]?.retentionClass,
-          uuidArray(group.map((row) => row.deliveryId)),
-          claimedBy,
-          new Date(leaseUntilMs),
-        ],
+        values,
       })
       for (const one of stored) byId.set(one.id, one)
+      // An attempt that was shown as in flight after its result was written leaves such a row behind.
+      if (stored.length < group.length) await pool.query(dropEndedIn(table), values)
     },
   })
   return rows.flatMap((row) => {
