@@ -3,6 +3,7 @@ import pg from 'pg'
 
 import type { Logger } from '../../log.ts'
 import type { Tables } from '../tables.ts'
+import { isUnanswered } from './failures.ts'
 import { keepPlans } from './kept-plans.ts'
 
 // bigint columns are counts far below 2^53, so a number is exact and what every caller wants.
@@ -16,6 +17,14 @@ export type Db = Kysely<Tables>
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
+
+/**
+ * PostgreSQL ends a statement at its time-out. Whoever hears nothing for this much longer has lost the server: a host that
+ * goes away without a word keeps a connection open for a quarter of an hour, since TCP repeats what it has sent.
+ */
+const SILENCE_MS = 5_000
+/** A connection at rest for this long is asked whether its server is still there. */
+const KEEP_ALIVE_MS = 10_000
 
 /** A new connection learns its tables anew: with 150 days its first list takes 100 ms longer. */
 const IDLE_MS = 300_000
@@ -69,25 +78,46 @@ export interface PoolOptions {
 
 /** A pool whose idle connections may break (a restart of PostgreSQL) without ending the process. */
 export function openPool(options: PoolOptions): pg.Pool {
-  const { url, max, log, statementTimeoutMs, planning, min } = options
+  const { url, max, log, planning, min } = options
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   const pool = new pg.Pool({
     connectionString: url,
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_MS,
     ...(min === undefined ? { maxLifetimeSeconds: CONNECTION_LIFE_SECONDS } : { min }),
-    statement_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_MS }),
     // A process that froze inside a transaction must not commit it minutes later.
-    idle_in_transaction_session_timeout: statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: statementTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: planning === undefined ? PLAIN : `${PLAIN} ${PLANNING[planning]}`,
   })
+  pool.on('connect', closeUnanswered)
   if (planning === 'lists') keepPlans(pool)
   pool.on('error', (err) => log.warn({ err }, 'Lost a database connection'))
   // A client that breaks between two statements of its user emits an error event, which would end the process without a
   // listener. The next statement fails anyway.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
+}
+
+/**
+ * pg gives up a statement without an answer, but not its connection, where the next one would wait behind it: that is
+ * closed before anybody hears of the failure. A pool does the same for statements that it is given itself.
+ */
+function closeUnanswered(client: pg.PoolClient): void {
+  const query = client.query.bind(client)
+  const ask = (...args: unknown[]): unknown => {
+    const asked: unknown = Reflect.apply(query, undefined, args)
+    if (!(asked instanceof Promise)) return asked
+    return asked.catch(async (err: unknown) => {
+      if (isUnanswered(err)) await client.end()
+      throw err
+    })
+  }
+  Object.assign(client, { query: ask })
 }
 
 export function openDb(pool: pg.Pool): Db {

@@ -19,8 +19,12 @@ const AWAY_SOCKETS = new Set([
   'EHOSTUNREACH',
 ])
 
+const UNANSWERED = 'Query read timeout'
+
 /** pg gives these no code of their own. */
 const AWAY_MESSAGES = [
+  UNANSWERED,
+  'Client was closed',
   'Connection terminated',
   'timeout exceeded when trying to connect',
   'Client has encountered a connection error',
@@ -36,6 +40,11 @@ export function isDatabaseAway(error: unknown): boolean {
   return (
     AWAY_SOCKETS.has(code) || AWAY_MESSAGES.some((message) => error.message.startsWith(message))
   )
+}
+
+/** PostgreSQL did not even say that the statement took too long. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === UNANSWERED
 }
 
 /** Whether a row was refused because `constraint` already holds its values. */
