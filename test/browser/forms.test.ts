@@ -86,17 +86,25 @@ test.skipIf(!hasChromium)(
   },
 )
 
-test.skipIf(!hasChromium)('a signing secret is shown, and rotated', async () => {
+test.skipIf(!hasChromium)('a signing secret is shown, rotated, and shown anew', async () => {
   const place = await openPlace(told)
   const id = await place.destination('shop', 'http://127.0.0.1:9')
   await using visit = await visitAsOwner(browser, told)
   const { page, faults } = visit
   await page.goto(place.at(`/destinations/${id}?tab=signing`))
-  await page.getByRole('button', { name: 'Show the signing secret' }).click()
-  await page.getByText(/^whsec_/).waitFor()
+  const show = page.getByRole('button', { name: 'Show the signing secret' })
+  const secrets = page.getByText(/^whsec_/)
+  await show.click()
+  const former = await secrets.innerText()
   await page.getByRole('button', { name: 'Rotate the signing secret…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click()
   await page.getByText('A rotation is under way').waitFor()
+  expect(await secrets.count()).toBe(0)
+  await show.click()
+  await page.getByText('signed with the previous one too').waitFor()
+  const [present, previous] = await secrets.allInnerTexts()
+  expect(previous).toBe(former)
+  expect(present).not.toBe(former)
   expect(faults).toEqual([])
 })
 

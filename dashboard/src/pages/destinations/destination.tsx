@@ -36,7 +36,7 @@ export function DestinationPage() {
           <Header destination={found} />
           <PlaceTabs label="Parts of the destination" tabs={TABS} shown={tab} />
           {tab === 'health' && <Health destination={found} />}
-          {tab === 'signing' && <Signing destination={found} />}
+          {tab === 'signing' && <Signing key={found.id} destination={found} />}
           {tab === 'settings' && <Settings key={found.id} destination={found} />}
         </>
       )}

@@ -43,7 +43,7 @@ export function SourcePage() {
             <PlaceTabs label="Parts of the source" tabs={tabs} shown={tab} />
             {tab === 'setup' && <SetUp source={found} />}
             {tab === 'verify' && <VerifySignature source={found} eventId={event} />}
-            {tab === 'rotation' && <Rotation source={found} />}
+            {tab === 'rotation' && <Rotation key={found.id} source={found} />}
             {tab === 'settings' && <Settings key={found.id} source={found} />}
           </>
         )

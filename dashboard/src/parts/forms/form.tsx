@@ -5,8 +5,11 @@ import { PosternError } from '../../api/reach.ts'
 import { withPassword } from '../password/with-password.ts'
 import { ActionFault } from '../states.tsx'
 
-/** Runs an action of a form, and gives the faults that the server found to its fields. */
-export function useAction<T>(act: () => Promise<T>, done?: (result: T) => void) {
+/**
+ * Runs an action of a form, and gives the faults that the server found to its fields. It runs until `done` is through, and
+ * has its result then.
+ */
+export function useAction<T>(act: () => Promise<T>, done?: (result: T) => void | Promise<void>) {
   const mutation = useMutation({
     mutationFn: () => withPassword(act),
     ...(done === undefined ? {} : { onSuccess: done }),

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { Schemas } from '../../../api/client.ts'
 import { DangerAction } from '../../../parts/danger-action.tsx'
 import { CheckField } from '../../../parts/forms/fields.tsx'
+import { formKey } from '../../../parts/forms/form-key.ts'
 import { useAction } from '../../../parts/forms/form.tsx'
 import { ActionFault } from '../../../parts/states.tsx'
 import { Copyable } from '../../../parts/words/copy.tsx'
@@ -24,13 +25,14 @@ export function Signing({ destination }: { destination: Schemas['Destination'] }
           </a>{' '}
           has it. Check them with any of its libraries and this secret.
         </p>
-        <Reveal destination={destination} />
+        <Reveal key={formKey(destination.signingSecretRotation)} destination={destination} />
       </section>
       <Rotate destination={destination} />
     </>
   )
 }
 
+/** Begins anew with every rotation: a secret that was shown before is the present one no more. */
 function Reveal({ destination }: { destination: Schemas['Destination'] }) {
   const { api, mayAll } = useProject()
   const action = useAction(() => api.getSigningSecret({ id: destination.id }))

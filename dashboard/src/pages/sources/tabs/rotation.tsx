@@ -122,17 +122,21 @@ function Rotate({ source }: { source: Schemas['Source'] }) {
         id: source.id,
         body: { overlapSeconds: Number(overlap), ...(secret === '' ? {} : { secret }) },
       }),
-    () => {
+    async () => {
       setSecret('')
-      void client.invalidateQueries({ queryKey: [projectId, 'source', source.id] })
+      await client.invalidateQueries({ queryKey: [projectId, 'source', source.id] })
     },
   )
+  const { result } = action
+  // It verifies nothing any more when the rotation that brought it was taken back.
+  const isOfUse =
+    result !== undefined && result.previousExpiresAt === source.secretRotation?.previousExpiresAt
   return (
     <section className="section">
       <h2>Give it another secret</h2>
-      {action.result !== undefined && (
-        <SecretOnce secret={action.result.secret} name="secret">
-          The previous one verifies until <Time at={action.result.previousExpiresAt} />.
+      {isOfUse && (
+        <SecretOnce secret={result.secret} name="secret">
+          The previous one verifies until <Time at={result.previousExpiresAt} />.
         </SecretOnce>
       )}
       <Form action={action} submit="Rotate the secret">
