@@ -65,7 +65,9 @@ test.skipIf(!hasChromium)(
       .poll(() => place.call('GET', `/destinations/${id}`))
       .toMatchObject({ rateLimit: 20, rateLimitPeriod: 'minute', maxConcurrency: 3 })
     await page.getByLabel('Delays').selectOption('schedule')
-    await page.getByLabel('Seconds before each retry').fill('1, 60')
+    const schedule = page.getByLabel('Seconds before each retry')
+    await schedule.fill('1')
+    await schedule.pressSequentially(', 60')
     await page.getByRole('button', { name: 'Save the retries' }).click()
     await expect
       .poll(() => place.call('GET', `/destinations/${id}`))

@@ -47,6 +47,9 @@ interface TextProps extends Described {
   type?: string
   autoComplete?: string
   placeholder?: string
+  pattern?: string
+  /** Says what the pattern allows. */
+  title?: string
   required?: boolean
   autoFocus?: boolean
   isMono?: boolean

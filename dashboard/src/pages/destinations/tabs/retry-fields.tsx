@@ -1,3 +1,5 @@
+import { useState } from 'react'
+
 import type { Schemas } from '../../../api/client.ts'
 import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
 import { attemptTimes, spanOfSeconds } from '../words.ts'
@@ -31,15 +33,11 @@ export function RetryFields({
         options={STRATEGIES}
       />
       {policy.strategy === 'schedule' ? (
-        <TextField
-          label="Seconds before each retry"
-          hint="Separated by commas."
-          isMono
-          value={(policy.scheduleSeconds ?? []).join(', ')}
-          onChange={(text) => {
-            const scheduleSeconds = secondsOf(text)
+        <ScheduleField
+          seconds={policy.scheduleSeconds ?? []}
+          onChange={(scheduleSeconds) =>
             change({ scheduleSeconds, maxAttempts: scheduleSeconds.length + 1 })
-          }}
+          }
           fault={fault('scheduleSeconds')}
         />
       ) : (
@@ -73,6 +71,34 @@ export function RetryFields({
         receipt.
       </p>
     </>
+  )
+}
+
+/** Keeps the text as it is typed: made anew from the seconds at every key, it would never hold a comma at its end. */
+function ScheduleField({
+  seconds,
+  onChange,
+  fault,
+}: {
+  seconds: readonly number[]
+  onChange: (seconds: number[]) => void
+  fault: string | undefined
+}) {
+  const [text, setText] = useState(() => seconds.join(', '))
+  return (
+    <TextField
+      label="Seconds before each retry"
+      hint="Separated by commas."
+      isMono
+      pattern="[\d\s,]*"
+      title="Whole numbers"
+      value={text}
+      onChange={(written) => {
+        setText(written)
+        onChange(secondsOf(written))
+      }}
+      fault={fault}
+    />
   )
 }
 
