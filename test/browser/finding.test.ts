@@ -23,6 +23,9 @@ const HEARS_LATE = `{
   }
 }`
 
+/** Answers when all that was watched before has been heard of. */
+const HEARD = 'new Promise((hear) => new IntersectionObserver(hear).observe(document.body))'
+
 /** The words of the control that has the focus, or of its label. */
 const FOCUSED = "(document.activeElement.closest('label') ?? document.activeElement).textContent"
 
@@ -184,7 +187,7 @@ test.skipIf(!hasChromium)('an event that is past retention says when it was purg
 })
 
 test.skipIf(!hasChromium)(
-  'a list goes on for a reader who stays at its end, on a busy page as well',
+  'a list goes on for a reader who stays at its end, on a busy page as well; where a page fails it waits for the reader',
   async () => {
     const place = await openPlace(told)
     const source = await place.source('orders')
@@ -195,7 +198,6 @@ test.skipIf(!hasChromium)(
     await Promise.all(Array.from({ length: SENDERS }, send))
     await using visit = await visitAsOwner(browser, told)
     const { page, faults } = visit
-    await page.addInitScript(HEARS_LATE)
     await page.goto(place.at('/events'))
     const list = page.getByRole('grid', { name: 'Events' })
     await list.waitFor()
@@ -203,6 +205,27 @@ test.skipIf(!hasChromium)(
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
       return Number(await list.getAttribute('aria-rowcount'))
     }
+    let asked = 0
+    const further = /\/events\?.*cursor=/
+    await page.route(further, async (route) => {
+      asked++
+      await route.fulfill({ status: 429, json: { message: 'Asked too often' } })
+    })
+    await expect.poll(rows, SOON).toBe(50)
+    const more = page.getByRole('button', { name: 'Load more' })
+    await page.getByRole('alert').getByText('Asked too often').waitFor()
+    await page.evaluate(HEARD)
+    const refused = page.waitForResponse(further)
+    await more.click()
+    await refused
+    expect(asked).toBe(2)
+    await page.unroute(further)
+    await more.click()
+    await expect.poll(rows, SOON).toBeGreaterThan(50)
+
+    await page.addInitScript(HEARS_LATE)
+    await page.reload()
+    await list.waitFor()
     await expect.poll(rows, { timeout: 60_000, interval: 20 }).toBe(MANY)
     expect(faults).toEqual([])
   },
