@@ -111,19 +111,31 @@ test.skipIf(!hasChromium)(
   },
 )
 
-test.skipIf(!hasChromium)('without a network the page keeps what it has, and says so', async () => {
-  const place = await openPlace(told)
-  await place.source('orders')
-  await using visit = await visitAsOwner(browser, told)
-  const { page, context } = visit
-  await page.goto(place.at('/sources'))
-  await page.getByRole('link', { name: 'orders' }).waitFor()
-  await context.setOffline(true)
-  await page.getByText('There is no network.').waitFor()
-  expect(await page.getByRole('link', { name: 'orders' }).count()).toBe(1)
-  await context.setOffline(false)
-  await page.getByText('There is no network.').waitFor({ state: 'detached' })
-})
+test.skipIf(!hasChromium)(
+  'without a network the page keeps what it has, and says so; without its projects it can be loaded again',
+  async () => {
+    const place = await openPlace(told)
+    await place.source('orders')
+    await using visit = await visitAsOwner(browser, told)
+    const { page, context } = visit
+    await page.goto(place.at('/sources'))
+    await page.getByRole('link', { name: 'orders' }).waitFor()
+    await context.setOffline(true)
+    await page.getByText('There is no network.').waitFor()
+    expect(await page.getByRole('link', { name: 'orders' }).count()).toBe(1)
+    await context.setOffline(false)
+    await page.getByText('There is no network.').waitFor({ state: 'detached' })
+
+    const refused = { status: 429, json: { message: 'Asked too often' } }
+    await page.route('**/auth/projects', async (route) => await route.fulfill(refused))
+    await page.reload()
+    await page.getByRole('heading', { name: 'This page failed' }).waitFor()
+    await page.getByRole('alert').getByText('Asked too often').waitFor()
+    await page.unroute('**/auth/projects')
+    await page.getByRole('button', { name: 'Load it again' }).click()
+    await page.getByRole('link', { name: 'orders' }).waitFor()
+  },
+)
 
 test.skipIf(!hasChromium)('a secret is rotated with its use in sight, and taken back', async () => {
   const place = await openPlace(told)

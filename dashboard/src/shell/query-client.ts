@@ -1,20 +1,17 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 
 import { PosternError } from '../api/reach.ts'
-import { forgetProject } from './session.ts'
+import { forgetProject, sessionQuery } from './session.ts'
 
 const RETRIES = 2
-
-/** Asked before anybody knows whether there is a session. */
-const FIRST: ReadonlySet<unknown> = new Set(['session', 'projects'])
 
 /** There is one for the whole page: what the API answered, by question. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     // Whoever comes without a session is led to sign in by the router.
-    onError: (error, query) => {
-      const isFirst = query.state.data === undefined && FIRST.has(query.queryKey[0])
-      if (!isFirst) leaveWithoutSession(error)
+    onError: (error) => {
+      const hadSession = queryClient.getQueryData(sessionQuery.queryKey) !== undefined
+      if (hadSession) leaveWithoutSession(error)
     },
   }),
   mutationCache: new MutationCache({ onError: leaveWithoutSession }),

@@ -45,7 +45,11 @@ export async function signOut({ everywhere = false } = {}): Promise<void> {
 /** Every project that this person reaches, with its organisation. */
 export function useReach(): { organisation: Organisation; project: Project }[] | undefined {
   const { organisations } = useSession()
-  const { data } = useQuery(projectsQuery)
+  const { data } = useQuery({
+    ...projectsQuery,
+    // Every page waits for the first answer: without it the fault is the fault of the page.
+    throwOnError: (_, { state }) => state.data === undefined,
+  })
   return useMemo(
     () =>
       data?.flatMap((project) => {
