@@ -14,6 +14,38 @@ beforeAll(async () => {
 })
 afterAll(async () => await browser?.close())
 
+const TYPES = ['destination.failing', 'backlog.age'] as const
+
+test.skipIf(!hasChromium)(
+  'mails of alerts are chosen one after the other, and no choice undoes another',
+  async () => {
+    const place = await openPlace(told)
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    const answered = Promise.withResolvers<void>()
+    let choice = { isOffered: true, types: TYPES, unwanted: [] }
+    // The installation of these journeys sends no mail.
+    await page.route('**/alerts/mails', async (route) => {
+      if (route.request().method() === 'PUT') {
+        choice = { ...choice, ...route.request().postDataJSON() }
+        await answered.promise
+      }
+      await route.fulfill({ json: choice })
+    })
+    await page.goto(place.at('/alerts'))
+    const first = page.getByLabel(TYPES[0])
+    const second = page.getByLabel(TYPES[1])
+    await first.click()
+    await expect.poll(() => second.isDisabled()).toBe(true)
+    answered.resolve()
+    await second.click()
+    await expect.poll(() => choice.unwanted).toEqual(TYPES)
+    await expect.poll(() => second.isChecked()).toBe(false)
+    expect(await first.isChecked()).toBe(false)
+    expect(faults).toEqual([])
+  },
+)
+
 test.skipIf(!hasChromium)(
   'an owner comes to the alerts by the bell, says where they go, tests it and removes it',
   async () => {

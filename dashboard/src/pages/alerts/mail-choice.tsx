@@ -3,7 +3,7 @@ import { CheckField } from '../../parts/forms/fields.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
 import { useProject } from '../../shell/project.tsx'
-import { useAlertMails, useAlertsAgain } from './queries.ts'
+import { useAlertMails, useAlertsSaved } from './queries.ts'
 
 /** Which notifications this person gets as mails, where the installation sends any. */
 export function MailChoice() {
@@ -29,31 +29,29 @@ export function MailChoice() {
   )
 }
 
+/** The whole choice is sent with each change: the next change waits for the answer to this one, or it would undo it. */
 function Choice({ choice: { types, unwanted } }: { choice: AlertMails }) {
+  const { projectId } = useProject()
+  const saved = useAlertsSaved()
+  const choose = useAction(
+    (type: string, isWanted: boolean) =>
+      callAlerts<AlertMails>(projectId, 'PUT', '/mails', {
+        unwanted: isWanted ? unwanted.filter((one) => one !== type) : [...unwanted, type],
+      }),
+    (choice) => saved('mails', choice),
+  )
   return (
     <div className="form">
       {types.map((type) => (
-        <Type key={type} type={type} unwanted={unwanted} />
+        <CheckField
+          key={type}
+          label={type}
+          value={!unwanted.includes(type)}
+          disabled={choose.isRunning}
+          onChange={(isWanted) => choose.run(type, isWanted)}
+        />
       ))}
+      <ActionFault error={choose.error} />
     </div>
-  )
-}
-
-function Type({ type, unwanted }: { type: string; unwanted: readonly string[] }) {
-  const { projectId } = useProject()
-  const again = useAlertsAgain()
-  const isWanted = !unwanted.includes(type)
-  const toggle = useAction(
-    () =>
-      callAlerts(projectId, 'PUT', '/mails', {
-        unwanted: isWanted ? [...unwanted, type] : unwanted.filter((one) => one !== type),
-      }),
-    () => void again(),
-  )
-  return (
-    <>
-      <CheckField label={type} value={isWanted} onChange={toggle.run} />
-      <ActionFault error={toggle.error} />
-    </>
   )
 }

@@ -44,3 +44,19 @@ export function useAlertsAgain(): () => Promise<void> {
   const client = useQueryClient()
   return () => client.invalidateQueries({ queryKey: [projectId, 'alerts'] })
 }
+
+interface Kinds {
+  endpoint: AlertEndpoint | null
+  mails: AlertMails
+}
+
+/** For when one of them was saved: the page has it at once, as `useSaved` has it for resources. */
+export function useAlertsSaved() {
+  const { projectId } = useProject()
+  const client = useQueryClient()
+  const again = useAlertsAgain()
+  return <K extends keyof Kinds>(kind: K, saved: Kinds[K]) => {
+    client.setQueryData([projectId, 'alerts', kind], saved)
+    void again()
+  }
+}

@@ -9,14 +9,17 @@ import { ActionFault } from '../states.tsx'
  * Runs an action of a form, and gives the faults that the server found to its fields. It runs until `done` is through, and
  * has its result then.
  */
-export function useAction<T>(act: () => Promise<T>, done?: (result: T) => void | Promise<void>) {
+export function useAction<T, G extends unknown[] = []>(
+  act: (...given: G) => Promise<T>,
+  done?: (result: T) => void | Promise<void>,
+) {
   const mutation = useMutation({
-    mutationFn: () => withPassword(act),
+    mutationFn: (given: G) => withPassword(() => act(...given)),
     ...(done === undefined ? {} : { onSuccess: done }),
   })
   const { error } = mutation
   return {
-    run: () => mutation.mutate(),
+    run: (...given: G) => mutation.mutate(given),
     isRunning: mutation.isPending,
     error,
     result: mutation.data,
