@@ -13,6 +13,10 @@ import { openPlace } from './place.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+const READY = 'id: 1.a\nevent: ready\ndata: {}\n\n'
+const gapOf = (from: string | null): string =>
+  `event: gap\ndata: ${JSON.stringify({ reason: 'unknown', from, until: new Date() })}\n\n`
+
 const told = inject('dashboard')
 let browser: Browser
 
@@ -22,7 +26,7 @@ beforeAll(async () => {
 afterAll(async () => await browser?.close())
 
 test.skipIf(!hasChromium)(
-  'new events come in by themselves, and hold still for a reader further down',
+  'new events come in by themselves, hold still for a reader further down, and are read where the stream missed them',
   async () => {
     const place = await openPlace(told)
     const source = await place.source('orders')
@@ -48,6 +52,28 @@ test.skipIf(!hasChromium)(
     expect(await page.getByText('new.second').count()).toBe(0)
     await news.click()
     await page.getByText('new.second').waitFor()
+
+    const missed = Promise.withResolvers<string>()
+    const streams = [READY, missed.promise]
+    await page.route('**/events/stream', async (route) => {
+      const body = (await streams.shift()) ?? ''
+      await route.fulfill({ contentType: 'text/event-stream', body })
+    })
+    const isList = /\/events(\?|$)/
+    await page.keyboard.press('l')
+    await page.getByRole('button', { name: 'Follow live' }).waitFor()
+    const begun = page.waitForResponse(isList)
+    await page.keyboard.press('l')
+    await begun
+    await place.send(source.ingestUrl, { type: 'missed.all' })
+    const from = new Date().toISOString()
+    missed.resolve(READY + gapOf(null) + gapOf(from))
+    await page.getByText('missed.all').waitFor()
+    await place.send(source.ingestUrl, { type: 'missed.some' })
+    const load = page.getByRole('button', { name: /^Missed .*: load them$/ })
+    await load.click()
+    await page.getByText('missed.some').waitFor()
+    expect(await load.count()).toBe(0)
     expect(faults).toEqual([])
   },
 )

@@ -5,7 +5,7 @@ import { follow, type FollowState, type Open } from './follow.ts'
 
 type EventSummary = Schemas['EventSummary']
 
-/** Older rows than these fall back to paging. */
+/** With more rows than these the list is read again, which has the older ones. */
 const BUFFER = 5000
 
 interface Wish {
@@ -20,14 +20,21 @@ interface Gap {
   until: string
 }
 
-export interface Tail {
+interface Tail {
   state: FollowState | 'off'
   rows: readonly EventSummary[]
   /** Arrived while the reader was further down, and not yet among `rows`. */
   held: readonly EventSummary[]
   gap: Gap | undefined
-  /** How often the stream began without a position: a list that was read before may lack events then. */
+  /** How often the rows began anew: a list that was read before lacks the events until then. */
   beginnings: number
+}
+
+export interface LiveTail extends Tail {
+  /** Shows the rows that are held. */
+  release: () => void
+  /** Lets go of all rows, for the list to be read again. */
+  begin: () => void
 }
 
 const OFF: Tail = { state: 'off', rows: [], held: [], gap: undefined, beginnings: 0 }
@@ -36,7 +43,7 @@ const OFF: Tail = { state: 'off', rows: [], held: [], gap: undefined, beginnings
  * New events as they are stored, newest first: one update of the page for each frame. While `isHeld` nothing moves under
  * the reader. A hidden tab has no stream, because browsers allow few connections; it goes on where it stopped.
  */
-export function useLiveTail(wish: Wish | null, isHeld: boolean): Tail & { release: () => void } {
+export function useLiveTail(wish: Wish | null, isHeld: boolean): LiveTail {
   const [tail, setTail] = useState<Tail>(OFF)
   const holds = useRef(isHeld)
   useEffect(() => {
@@ -59,14 +66,13 @@ export function useLiveTail(wish: Wish | null, isHeld: boolean): Tail & { releas
       setTail((before) => merged(before, fresh, holds.current))
     }
     const message = ({ type, data }: StreamMessage) => {
-      if (type === 'gap') setTail((before) => ({ ...before, gap: gapOf(data) }))
+      if (type === 'gap') setTail((before) => missed(before, data))
       if (type !== 'event.created') return
       arrived.push(data)
-      if (arrived.length > BUFFER) arrived.shift()
       frame ||= requestAnimationFrame(flush)
     }
     const state = (next: FollowState) => setTail((before) => ({ ...before, state: next }))
-    const begin = () => setTail((before) => ({ ...before, beginnings: before.beginnings + 1 }))
+    const begin = () => setTail(anew)
     const watch = () => {
       stop.abort()
       if (document.hidden) return
@@ -83,19 +89,28 @@ export function useLiveTail(wish: Wish | null, isHeld: boolean): Tail & { releas
   }, [projectId, sourceId, status, eventType])
   const release = () =>
     setTail((before) => ({ ...merged({ ...before, held: [] }, before.held, false) }))
-  return { ...tail, release }
+  return { ...tail, release, begin: () => setTail(anew) }
 }
 
-function merged(before: Tail, fresh: readonly EventSummary[], isHeld: boolean): Tail {
+/** The list is read again and has everything until now: rows that stayed would hide a place where some are missing. */
+function anew(before: Tail): Tail {
+  return { ...before, rows: [], held: [], gap: undefined, beginnings: before.beginnings + 1 }
+}
+
+/** The tail with the news, which are held while the reader is further down. */
+export function merged(before: Tail, fresh: readonly EventSummary[], isHeld: boolean): Tail {
   // An event comes twice only across a resume, so that it stands near the front.
   const known = new Set(
     [...before.held.slice(0, 500), ...before.rows.slice(0, 500)].map(({ id }) => id),
   )
   const news = fresh.filter(({ id }) => !known.has(id))
   if (isHeld) return { ...before, held: [...news, ...before.held].slice(0, BUFFER) }
-  return { ...before, held: [], rows: [...news, ...before.held, ...before.rows].slice(0, BUFFER) }
+  const rows = [...news, ...before.held, ...before.rows]
+  // When the hold was full, its oldest may be gone.
+  return rows.length < BUFFER ? { ...before, held: [], rows } : anew(before)
 }
 
-function gapOf({ from, until }: { from: string | null; until: string | null }): Gap | undefined {
-  return typeof from === 'string' && typeof until === 'string' ? { from, until } : undefined
+/** A gap of unknown length is filled at once, any other when the reader asks. */
+function missed(before: Tail, { from, until }: { [Bound in keyof Gap]: string | null }): Tail {
+  return from === null || until === null ? anew(before) : { ...before, gap: { from, until } }
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 
-import { useLiveTail, type Tail } from '../../live/use-live-tail.ts'
+import { useLiveTail, type LiveTail } from '../../live/use-live-tail.ts'
 import { counted, whole } from '../../parts/words/numbers.ts'
 import { timeText } from '../../parts/words/time.tsx'
 import type { EventSearch } from '../../routes/searches.ts'
@@ -18,7 +18,7 @@ const WORDS = {
   refused: 'The server refuses a further stream. Close one in another tab, or try again later.',
 } as const
 
-export function useTail(search: EventSearch): Tail & { release: () => void } {
+export function useTail(search: EventSearch): LiveTail {
   const { projectId } = useProject()
   const isAway = useIsAway()
   const { source: sourceId, status, type: eventType } = search
@@ -32,13 +32,8 @@ export function useTail(search: EventSearch): Tail & { release: () => void } {
   return tail
 }
 
-export function LiveBar({ tail }: { tail: Tail & { release: () => void } }) {
-  const { projectId } = useProject()
-  const client = useQueryClient()
+export function LiveBar({ tail }: { tail: LiveTail }) {
   const spoken = useSpoken(tail.rows.length + tail.held.length)
-  const load = () => {
-    void client.invalidateQueries({ queryKey: [projectId, 'events'] })
-  }
   const show = () => {
     tail.release()
     scrollTo({ top: 0 })
@@ -55,7 +50,7 @@ export function LiveBar({ tail }: { tail: Tail & { release: () => void } }) {
         </button>
       )}
       {tail.gap !== undefined && (
-        <button type="button" className="button" onClick={load}>
+        <button type="button" className="button" onClick={tail.begin}>
           Missed {timeText(tail.gap.from)} to {timeText(tail.gap.until)}: load them
         </button>
       )}
@@ -84,8 +79,8 @@ function useSpoken(count: number): string {
   const [told, setTold] = useState(count)
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (count === told) return
-      setSpoken(counted(count - told, 'new event'))
+      // There are fewer where the list was read again.
+      if (count > told) setSpoken(counted(count - told, 'new event'))
       setTold(count)
     }, SPOKEN_MS)
     return () => clearTimeout(timer)
