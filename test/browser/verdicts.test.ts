@@ -53,8 +53,20 @@ test.skipIf(!hasChromium)(
     await clause.getByText('no', { exact: true }).waitFor()
     expect(await clause.innerText()).toMatch(/\$gt 100[^]*12/)
 
-    await page.getByLabel('Filter as JSON').fill('{"body":{"amount":{"$gt":10}}}')
+    const filter = page.getByLabel('Filter as JSON')
+    await filter.fill('{"body":{"amount":')
+    await page.getByText('Add a clause').click()
+    await page.getByLabel('Path').fill('type')
+    await page.getByLabel('Value').fill('order')
+    const add = page.getByRole('button', { name: 'Add it' })
+    await page.getByText('nothing can be added to it').waitFor()
+    expect(await add.isDisabled()).toBe(true)
+    await filter.fill('{"body":{"amount":{"$gt":10}}}')
+    await add.click()
     await clause.getByText('yes', { exact: true }).waitFor()
+    expect(JSON.parse(await filter.inputValue())).toEqual({
+      body: { amount: { $gt: 10 }, type: 'order' },
+    })
     await page.getByRole('button', { name: 'Save the filter' }).click()
     await page.getByText('The filter is saved').waitFor()
     await place.send(source.ingestUrl, { type: 'order', amount: 12 })

@@ -47,12 +47,20 @@ export function FilterEditor({
         value={text}
         onChange={onChange}
       />
-      <AddClause text={text} onChange={onChange} />
+      <AddClause text={text} onChange={onChange} isRead={isRead} />
     </>
   )
 }
 
-function AddClause({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+function AddClause({
+  text,
+  onChange,
+  isRead,
+}: {
+  text: string
+  onChange: (text: string) => void
+  isRead: boolean
+}) {
   const [part, setPart] = useState<(typeof PARTS)[number][0]>('body')
   const [path, setPath] = useState('')
   const [operator, setOperator] = useState<(typeof OPERATORS)[number][0]>('$eq')
@@ -99,7 +107,17 @@ function AddClause({ text, onChange }: { text: string; onChange: (text: string) 
             onChange={setValue}
           />
         </div>
-        <button type="button" className="button" disabled={!isType && path === ''} onClick={add}>
+        {!isRead && (
+          <p className="muted">
+            The filter above is no JSON object yet: nothing can be added to it.
+          </p>
+        )}
+        <button
+          type="button"
+          className="button"
+          disabled={!isRead || (!isType && path === '')}
+          onClick={add}
+        >
           Add it
         </button>
       </div>
