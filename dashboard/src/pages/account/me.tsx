@@ -1,10 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { callAuth } from '../../api/auth.ts'
+import { callAuth, type Session } from '../../api/auth.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { useSessionSaved } from '../../parts/forms/use-saved.ts'
 import { toast } from '../../parts/toast.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useOptions } from '../../shell/options.ts'
@@ -35,14 +35,11 @@ export function Me() {
 }
 
 function Name({ name: former }: { name: string }) {
-  const client = useQueryClient()
+  const saved = useSessionSaved()
   const [name, setName] = useState(former)
   const action = useAction(
-    () => callAuth('PATCH', '/session', { name }),
-    () => {
-      toast('Saved')
-      void client.invalidateQueries({ queryKey: ['session'] })
-    },
+    () => callAuth<Session>('PATCH', '/session', { name }),
+    (session) => saved(() => session),
   )
   return (
     <section className="section">

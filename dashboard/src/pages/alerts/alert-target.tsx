@@ -10,7 +10,7 @@ import { Copyable } from '../../parts/words/copy.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
 import { AttemptPanel } from '../../timeline/attempt-panel.tsx'
-import { useAlertEndpoint, useAlertsAgain } from './queries.ts'
+import { useAlertEndpoint, useAlertsAgain, useAlertsSaved } from './queries.ts'
 
 /** Where the alerts of the organisation go as webhooks. */
 export function AlertTarget() {
@@ -36,11 +36,11 @@ export function AlertTarget() {
 
 function SetAddress({ present }: { present: AlertEndpoint | null }) {
   const { projectId, mayAll } = useProject()
-  const again = useAlertsAgain()
+  const saved = useAlertsSaved()
   const [url, setUrl] = useState(present?.url ?? '')
   const action = useAction(
-    () => callAlerts(projectId, 'PUT', '/endpoint', { url }),
-    () => void again(),
+    () => callAlerts<{ endpoint: AlertEndpoint }>(projectId, 'PUT', '/endpoint', { url }),
+    ({ endpoint }) => saved('endpoint', endpoint),
   )
   return (
     <Form action={action} submit="Save the address" isDisabled={!mayAll || url === ''}>

@@ -1,11 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { callAuth, type Organisation } from '../../api/auth.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { formKey } from '../../parts/forms/form-key.ts'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { useSessionSaved } from '../../parts/forms/use-saved.ts'
 import { Copyable } from '../../parts/words/copy.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
@@ -34,14 +33,15 @@ export function Settings() {
 function Name({ organisation }: { organisation: Organisation }) {
   const { mayAll } = useProject()
   const path = useOrganisationPath()
-  const client = useQueryClient()
+  const saved = useSessionSaved()
   const [name, setName] = useState(organisation.name)
   const action = useAction(
-    () => callAuth('PATCH', path, { name }),
-    () => {
-      toast('Saved')
-      void client.invalidateQueries({ queryKey: ['session'] })
-    },
+    () => callAuth<Organisation>('PATCH', path, { name }),
+    (renamed) =>
+      saved(({ organisations, ...session }) => ({
+        ...session,
+        organisations: organisations.map((each) => (each.id === renamed.id ? renamed : each)),
+      })),
   )
   return (
     <Form action={action} submit="Save" isDisabled={!mayAll}>

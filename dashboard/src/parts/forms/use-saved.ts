@@ -1,7 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 
+import type { Session } from '../../api/auth.ts'
 import type { Schemas } from '../../api/client.ts'
 import { useProject } from '../../shell/project.tsx'
+import { sessionQuery } from '../../shell/session.ts'
 import { toast } from '../toast.tsx'
 
 interface Kinds {
@@ -22,5 +24,15 @@ export function useSaved<K extends keyof Kinds>(kind: K) {
     client.setQueryData([projectId, kind, saved.id], saved)
     toast(words)
     void client.invalidateQueries({ queryKey: [projectId] })
+  }
+}
+
+/** The same for a person and their organisations. */
+export function useSessionSaved() {
+  const client = useQueryClient()
+  return (change: (session: Session) => Session) => {
+    client.setQueryData(sessionQuery.queryKey, (session) => session && change(session))
+    toast('Saved')
+    void client.invalidateQueries(sessionQuery)
   }
 }
