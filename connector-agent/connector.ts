@@ -2,10 +2,17 @@ import type { Logger } from '../core/log.ts'
 import { whyUnusable } from '../core/settings/setting-files.ts'
 import type { LinkEnd } from '../core/tunnel/link.ts'
 import { CLOSE, TUNNEL_PATH } from '../core/tunnel/protocol.ts'
-import { type Ended, hashOfKey, type Identity, type IdentityFile } from './relay/identity.ts'
+import {
+  type Ended,
+  hashOfKey,
+  type Identity,
+  type IdentityFile,
+  type Loss,
+  lossOf,
+} from './relay/identity.ts'
 import type { Reach } from './relay/proxy.ts'
-import type { Relay, RelayAnswer } from './relay/relay.ts'
-import { whyEnded, whyNotEnrolled, whyUnreachable } from './telling/explain.ts'
+import { codeOf, NO_KEY, type Relay, type RelayAnswer } from './relay/relay.ts'
+import { whyEnded, whyNotConnected, whyNotEnrolled, whyUnreachable } from './telling/explain.ts'
 import type { Metrics } from './telling/metrics.ts'
 import { Telling } from './telling/telling.ts'
 import { backoffMs, waitMs } from './tunnel/backoff.ts'
@@ -31,9 +38,6 @@ interface ConnectorDeps {
   log: Logger
   random: () => number
 }
-
-/** Why the relay does not take this agent for what it was. */
-type Loss = 'unknown' | 'identity_absent' | Ended['ended']
 
 /** A heartbeat whose token is not known is tried again this often, before the agent enrols anew. */
 const UNKNOWN_MAX = 3
@@ -351,19 +355,12 @@ export class Connector {
   }
 
   #refused(refused: Refused): void {
-    const { status, code, reason, message } = refused
+    const { status, code, reason } = refused
     if (status === 409) return
     const loss = code === REVOKED ? lossOf(reason) : undefined
     if (loss !== undefined) this.#loss ??= loss
     if (loss !== undefined || status === 401) this.#nudge.now()
-    const gateway = this.#identity?.gatewayUrl ?? ''
-    if (code === '')
-      this.#tell.warn(
-        `Cannot connect: ${gateway} is no gateway of a Postern relay (it answers ${status})`,
-      )
-    else if (status === 429 || status === 503)
-      this.#tell.warn(`Cannot connect yet: ${message} (${status} ${code})`)
-    else this.#tell.warn(`The gateway at ${gateway} refuses: ${message} (${status} ${code})`)
+    this.#tell.warn(whyNotConnected(refused, this.#identity?.gatewayUrl ?? ''))
   }
 
   #unreachable(error: Error): void {
@@ -374,25 +371,3 @@ export class Connector {
 }
 
 const HOUR_MS = 3_600_000
-const NO_KEY: Extract<RelayAnswer<never>, { kind: 'refused' }> = {
-  kind: 'refused',
-  status: 0,
-  code: 'NO_KEY',
-  message: 'there is no enrolment key. Give one with --enrollment-key-file',
-  reason: undefined,
-  location: undefined,
-  retryAfterMs: undefined,
-}
-
-function lossOf(reason: string | undefined): Loss | undefined {
-  return reason === 'connector_deleted' ||
-    reason === 'replica_revoked' ||
-    reason === 'identity_absent'
-    ? reason
-    : undefined
-}
-
-function codeOf(answer: RelayAnswer<unknown>): string {
-  if (answer.kind === 'ok') return '200'
-  return answer.kind === 'refused' ? String(answer.status) : 'error'
-}

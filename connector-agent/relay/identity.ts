@@ -36,6 +36,18 @@ const Ended = z.object({
 export type Identity = z.infer<typeof Identity>
 export type Ended = z.infer<typeof Ended>
 
+/** Why the relay does not take this agent for what it was. */
+export type Loss = 'unknown' | 'identity_absent' | Ended['ended']
+
+/** The word of a relay or a gateway for it. */
+export function lossOf(reason: string | undefined): Loss | undefined {
+  return reason === 'connector_deleted' ||
+    reason === 'replica_revoked' ||
+    reason === 'identity_absent'
+    ? reason
+    : undefined
+}
+
 const FILE = 'identity.json'
 
 /**

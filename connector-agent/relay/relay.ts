@@ -52,6 +52,17 @@ export type RelayAnswer<T> =
     }
   | { kind: 'failed'; error: Error }
 
+/** In place of an answer where there is nothing to ask with. */
+export const NO_KEY: Extract<RelayAnswer<never>, { kind: 'refused' }> = {
+  kind: 'refused',
+  status: 0,
+  code: 'NO_KEY',
+  message: 'there is no enrolment key. Give one with --enrollment-key-file',
+  reason: undefined,
+  location: undefined,
+  retryAfterMs: undefined,
+}
+
 export interface Relay {
   bootstrap(key: string, facts: object): Promise<RelayAnswer<Enrolment>>
   heartbeat(token: string, facts: object): Promise<RelayAnswer<Heartbeat>>
@@ -119,4 +130,10 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** An answer as metrics count it. */
+export function codeOf(answer: RelayAnswer<unknown>): string {
+  if (answer.kind === 'ok') return '200'
+  return answer.kind === 'refused' ? String(answer.status) : 'error'
 }

@@ -137,6 +137,16 @@ export function whyNotEnrolled(refused: Refused, relay: string, instanceName: st
   return `the relay refuses: ${message} (${status} ${code})`
 }
 
+/** Why a gateway opened no session, in words that say who refused. */
+export function whyNotConnected({ status, code, message }: Refused, gateway: string): string {
+  if (code === '') {
+    return `Cannot connect: ${gateway} is no gateway of a Postern relay (it answers ${status})`
+  }
+  return status === 429 || status === 503
+    ? `Cannot connect yet: ${message} (${status} ${code})`
+    : `The gateway at ${gateway} refuses: ${message} (${status} ${code})`
+}
+
 /** A clock that is this far off breaks certificates and signatures. */
 const CLOCK_MS_MAX = 5 * 60_000
 
