@@ -313,7 +313,7 @@ export class Connector {
   async #dial(gateways: readonly string[]) {
     const { reach, perform, version, narrow, metrics, log } = this.#deps
     let session: Session | undefined
-    const { gatewayUrl = '', token = '' } = this.#identity ?? {}
+    const { gatewayUrl = '', token = '', replicaId } = this.#identity ?? {}
     const url = URL.parse(TUNNEL_PATH, gatewayUrl)
     if (url === null) {
       const error = new Error(`the relay names "${gatewayUrl}" as its gateway, which is no address`)
@@ -327,10 +327,24 @@ export class Connector {
         narrowed: narrow,
         received: (bytes) => metrics.received(bytes),
       })
+      void session.ended.then(({ code, reason }) => {
+        if (code === CLOSE.REVOKED) this.#hearLoss(reason, replicaId)
+        return undefined
+      })
     })
+    if (dialled.kind === 'refused' && dialled.code === REVOKED)
+      this.#hearLoss(dialled.reason, replicaId)
     metrics.connected(dialled.kind === 'refused' ? `refused_${dialled.status}` : dialled.kind)
     log.debug({ url: url.href, result: dialled.kind }, 'Dialled a gateway')
     return { dialled, session }
+  }
+
+  /** A gateway speaks of the replica that dialled it, which this agent may be no more. */
+  #hearLoss(reason: string | undefined, replicaId: string | undefined): void {
+    const loss = lossOf(reason)
+    if (loss === undefined || replicaId !== this.#identity?.replicaId) return
+    this.#loss ??= loss
+    this.#nudge.now()
   }
 
   #opened(session: Session): void {
@@ -343,8 +357,6 @@ export class Connector {
   }
 
   #closed(session: Session, end: LinkEnd): void {
-    const loss = end.code === CLOSE.REVOKED ? lossOf(end.reason) : undefined
-    if (loss !== undefined) this.#loss ??= loss
     // The relay says what became of this replica, or of its connector.
     if (end.code === CLOSE.REVOKED || end.code === CLOSE.DISABLED) this.#nudge.now()
     if (this.#isStopping) return
@@ -355,11 +367,8 @@ export class Connector {
   }
 
   #refused(refused: Refused): void {
-    const { status, code, reason } = refused
-    if (status === 409) return
-    const loss = code === REVOKED ? lossOf(reason) : undefined
-    if (loss !== undefined) this.#loss ??= loss
-    if (loss !== undefined || status === 401) this.#nudge.now()
+    if (refused.status === 409) return
+    if (refused.status === 401) this.#nudge.now()
     this.#tell.warn(whyNotConnected(refused, this.#identity?.gatewayUrl ?? ''))
   }
 

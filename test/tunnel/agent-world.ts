@@ -117,7 +117,7 @@ export interface FakeGateway extends AsyncDisposable {
   url: string
   sessions: Session[]
   dialled: Dialled[]
-  admit: (dialled: Dialled) => Admission<SessionOwner>
+  admit: (dialled: Dialled) => Admission<SessionOwner> | Promise<Admission<SessionOwner>>
   /** Gives one request to a session. */
   send(head: Partial<RequestHead>, body?: string | Buffer): ReturnType<Session['streams']['send']>
 }
@@ -129,7 +129,7 @@ export async function openGateway(name = 'gateway-1', port = 0): Promise<FakeGat
     remoteIpOf: ({ socket }: IncomingMessage) => socket.remoteAddress ?? '',
     admit: async (dialled) => {
       gateway.dialled.push(dialled)
-      return gateway.admit(dialled)
+      return await gateway.admit(dialled)
     },
     opened(wire, owner) {
       const deps = {

@@ -197,6 +197,31 @@ test.for(['connector_deleted', 'replica_revoked'])(
   },
 )
 
+test('a gateway that refuses who an agent was says nothing of who it is', LONG, async () => {
+  await using gateway = await openGateway()
+  await using relay = await openRelay(gateway.url)
+  let count = 0
+  const bootstrap = relay.bootstrap
+  relay.bootstrap = (token) => {
+    const answer = bootstrap(token)
+    return { ...answer, body: { ...answer.body, replicaId: `rep_${++count}` } }
+  }
+  const { admit } = gateway
+  const late = Promise.withResolvers<Awaited<ReturnType<typeof admit>>>()
+  // The second dial of the first identity is answered when there is another.
+  gateway.admit = (dialled) =>
+    dialled.token === 'token-1' && gateway.sessions.length > 0 ? late.promise : admit(dialled)
+  await using agent = startAgent(['--relay', relay.url, '--allow', 'a.internal'])
+  await eventually('it dials a second time', () => gateway.dialled.length === 2)
+  gateway.sessions[0]?.close(4403, 'identity_absent')
+  await eventually('it is another', () => gateway.dialled.some(({ token }) => token === 'token-2'))
+  const data = { reason: 'connector_deleted' }
+  late.resolve({ kind: 'refused', status: 403, code: REVOKED, message: 'no', data })
+  await agent.said('(403 CONNECTOR_REPLICA_REVOKED)')
+  await relay.heardAnew()
+  expect(relay.calls.at(-1)?.token).toBe('token-2')
+})
+
 test('an agent whose identity is absent enrols again, more slowly each time', LONG, async () => {
   await using gateway = await openGateway()
   await using relay = await openRelay(gateway.url)

@@ -65,8 +65,8 @@ test(
     await using honest = await openGateway('honest')
     // It says that there is another gateway, so that the agent looks for it soon.
     const { admit } = honest
-    honest.admit = (dialled) => {
-      const admission = admit(dialled)
+    honest.admit = async (dialled) => {
+      const admission = await admit(dialled)
       return admission.kind === 'refused' ? { ...admission, data: { gateways: 2 } } : admission
     }
     await using hostile = await openHostileGateway()
