@@ -45,6 +45,8 @@ const UNKNOWN_MAX = 3
 const HEARTBEAT_MS_MIN = 1_200
 /** A key that was made anew takes so long to reach every machine. */
 const KEY_PATIENCE_MS = 3 * 60_000
+/** Whoever makes a deleted connector anew puts its key where the old one was: it is looked for this often. */
+const KEY_LOOK_MS = 10_000
 /** Enrolments that follow one another within this time wait longer each time. */
 const ENROLMENTS_WINDOW_MS = 10 * 60_000
 const REVOKED = 'CONNECTOR_REPLICA_REVOKED'
@@ -56,7 +58,7 @@ export class Connector {
   readonly #nudge = new Nudge()
   readonly #tell: Telling
   #identity: Identity | undefined
-  #ended: Ended['ended'] | undefined
+  #ended: Ended | undefined
   #intervalMs = 0
   #isDisabled = false
   #isStopping = false
@@ -85,7 +87,7 @@ export class Connector {
     return this.#tunnels.inFlight
   }
 
-  /** The relay has ended this agent: it does nothing more until it is started with another key. */
+  /** The relay has ended this agent: it does nothing more until it has another key. */
   get hasEnded(): boolean {
     return this.#ended !== undefined
   }
@@ -97,7 +99,8 @@ export class Connector {
   /** Throws what keeps requests from reaching this agent. */
   checkReady(): void {
     if (this.#isStopping) throw new Error('Ending')
-    if (this.#ended !== undefined) throw new Error(whyEnded(this.#ended, this.#deps.file.path))
+    if (this.#ended !== undefined)
+      throw new Error(whyEnded(this.#ended.ended, this.#deps.file.path))
     if (this.sessions > 0) return
     throw new Error(
       this.#isDisabled ? 'The connector is disabled' : (this.#tell.last ?? 'Connecting'),
@@ -109,11 +112,24 @@ export class Connector {
     const tunnels = this.#tunnels.run()
     this.#takeUp()
     while (!this.#isStopping) {
-      if (this.#ended !== undefined) await this.#nudge.wait(HOUR_MS)
+      if (this.#ended !== undefined) await this.#lookForKey(this.#ended)
       else if (this.#identity === undefined) await this.#enrol()
-      else this.#lose(await this.#beat(this.#identity))
+      else {
+        const { keyHash } = this.#identity
+        this.#lose(await this.#beat(this.#identity), keyHash)
+      }
     }
     await tunnels
+  }
+
+  /** A replica that was revoked stays so: who did it wants this agent away, whatever key there is. */
+  async #lookForKey({ ended, keyHash }: Ended): Promise<void> {
+    await this.#nudge.wait(KEY_LOOK_MS)
+    if (ended !== 'connector_deleted' || this.#isStopping) return
+    const key = this.#deps.readKey()
+    if (key === undefined || hashOfKey(key) === keyHash) return
+    this.#ended = undefined
+    this.#deps.log.info('There is another enrolment key: enrolling anew')
   }
 
   /** Takes no more requests and ends when those in flight are answered, `withinMs` at most. */
@@ -133,7 +149,7 @@ export class Connector {
     const isOther = key !== undefined && kept?.keyHash !== hashOfKey(key)
     if (kept === undefined || kept.relay !== relayUrl || isOther) return
     if ('ended' in kept) {
-      this.#ended = kept.ended
+      this.#ended = kept
       log.error(whyEnded(kept.ended, file.path))
     } else if (kept.instanceName === instanceName) {
       this.#intervalMs = 0
@@ -179,7 +195,7 @@ export class Connector {
         return this.#become(identity)
       }
       if (answer.kind === 'refused' && answer.reason === 'connector_deleted')
-        return this.#lose('connector_deleted')
+        return this.#lose('connector_deleted', hashOfKey(key))
       refusedSince = this.#tellRefusal(answer, refusedSince)
       const retryAfter = answer.kind === 'refused' ? answer.retryAfterMs : undefined
       await this.#nudge.wait(waitMs(failures, retryAfter, random))
@@ -293,16 +309,15 @@ export class Connector {
     }
   }
 
-  #lose(loss: Loss | undefined): void {
+  #lose(loss: Loss | undefined, keyHash: string): void {
     if (loss === undefined || this.#isStopping) return
     const { file, log } = this.#deps
-    const keyHash = this.#identity?.keyHash ?? hashOfKey(this.#deps.readKey())
     this.#identity = undefined
     this.#tunnels.hold(true)
     this.#tunnels.close(loss)
     if (loss === 'connector_deleted' || loss === 'replica_revoked') {
-      this.#keep({ relay: this.#deps.relayUrl, keyHash, ended: loss })
-      this.#ended = loss
+      this.#ended = { relay: this.#deps.relayUrl, keyHash, ended: loss }
+      this.#keep(this.#ended)
       log.error(whyEnded(loss, file.path))
       return
     }
@@ -378,5 +393,3 @@ export class Connector {
     else this.#tell.warn(`Cannot connect to the gateway: ${whyUnreachable(error, url)}`)
   }
 }
-
-const HOUR_MS = 3_600_000

@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import { buildApp } from '../../api/app.ts'
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
@@ -10,6 +12,7 @@ import { makeSecret } from '../../core/keys/secret-text.ts'
 import { CLOSE } from '../../core/tunnel/protocol.ts'
 import { eventually, type Resource } from '../kit/relay.ts'
 import { startWorld, type World } from '../kit/world.ts'
+import { LONG, startAgent as startProgram } from '../tunnel/agent-world.ts'
 import { endWithin, startAgent } from '../tunnel/agent.ts'
 import { openGateway, type GatewayProcess } from '../tunnel/gateway.ts'
 
@@ -279,6 +282,25 @@ test('the token of a deleted connector is refused with that reason, and its sess
     body: { data: { reason: 'connector_deleted' } },
   })
 })
+
+test(
+  'an agent whose connector was deleted is back within 30 s of the key of another',
+  LONG,
+  async () => {
+    world.deps.gatewayUrl = gateway.url
+    onTestFinished(() => void (world.deps.gatewayUrl = GATEWAY_URL))
+    const [before, after] = [await make(), await make()]
+    const args = ['--relay', world.apiUrl, '--allow', 'a.internal']
+    await using running = startProgram(args, { key: before.enrollmentKey })
+    await running.said('Connected to gateway')
+    expect((await world.api('DELETE', `/v1/connectors/${before.id}`)).status).toBe(204)
+    await running.said('was deleted')
+    writeFileSync(join(running.stateDir, 'key'), after.enrollmentKey)
+    await eventually(async () => {
+      expect(await replicasOf(after.id)).toMatchObject([{ status: 'online' }])
+    }, 30_000)
+  },
+)
 
 test('a replica that was silent for a week is forgotten, and its token says so for 30 days', async () => {
   const connector = await make()

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -194,6 +194,47 @@ test.for(['connector_deleted', 'replica_revoked'])(
     // With another key it is another agent.
     await using _anew = startAgent(args, { stateDir: agent.stateDir, key: 'key-2' })
     await eventually('it enrols', () => relay.calls.some(({ token }) => token === 'key-2'))
+  },
+)
+
+test('an agent whose connector was deleted enrols with another key of its file', LONG, async () => {
+  await using gateway = await openGateway()
+  await using relay = await openRelay(gateway.url)
+  const usual = relay.heartbeat
+  relay.heartbeat = (token) =>
+    token === 'token-1' ? refusal(403, REVOKED, 'connector_deleted') : usual(token)
+  await using agent = startAgent(['--relay', relay.url, '--allow', 'a.internal'])
+  await agent.said('was deleted')
+  const enrolments = () => relay.calls.filter(({ path }) => path.endsWith('bootstrap'))
+  const keyFile = join(agent.stateDir, 'key')
+  // As it is while a Secret is replaced, and as it was.
+  rmSync(keyFile)
+  await sleep(11_000)
+  writeFileSync(keyFile, 'key-1')
+  await sleep(11_000)
+  expect(enrolments()).toHaveLength(1)
+  writeFileSync(keyFile, 'key-2')
+  await eventually('it has a session', () => gateway.dialled.at(-1)?.token === 'token-2', 30_000)
+  expect(enrolments().map(({ token }) => token)).toEqual(['key-1', 'key-2'])
+  const ops = await agent.opsUrl()
+  await eventually('it is ready', async () => (await fetch(`${ops}/readyz`)).ok)
+  const kept = readFileSync(join(agent.stateDir, 'identity.json'), 'utf8')
+  expect(JSON.parse(kept)).toMatchObject({ token: 'token-2' })
+})
+
+test(
+  'an agent that was revoked does not come back with another key of its file',
+  LONG,
+  async () => {
+    await using gateway = await openGateway()
+    await using relay = await openRelay(gateway.url)
+    relay.heartbeat = () => refusal(403, REVOKED, 'replica_revoked')
+    await using agent = startAgent(['--relay', relay.url, '--allow', 'a.internal'])
+    await agent.said('was revoked')
+    const calls = relay.calls.length
+    writeFileSync(join(agent.stateDir, 'key'), 'key-2')
+    await sleep(11_000)
+    expect(relay.calls).toHaveLength(calls)
   },
 )
 
