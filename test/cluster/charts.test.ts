@@ -278,6 +278,35 @@ test.each([
   expect(one.filter((name) => two.has(name))).toEqual([])
 })
 
+/** Every member below these names, which are texts in each object. */
+function textsOf(value: unknown, isText = false): unknown[] {
+  if (Array.isArray(value)) return value.flatMap((one) => textsOf(one, isText))
+  const members = z.record(z.string(), z.unknown()).safeParse(value).data
+  if (members === undefined) return isText ? [value] : []
+  return Object.entries(members).flatMap(([name, one]) =>
+    textsOf(one, isText || /^(name|namespace|labels|matchLabels|selector)$/.test(name)),
+  )
+}
+
+const ODD = { nameOverride: '1e3', fullnameOverride: 'true' }
+
+test.each([
+  ['postern', { ...EVERYTHING, ...FOREIGN, operator: { ...EVERYTHING.operator, ...ODD } }],
+  ['postern', EVALUATION],
+  ['postern-connector', {}],
+  ['postern-connector', EVERYTHING.operator],
+  ['postern-connector', { ...AGENT, serviceMonitor: { enabled: true } }],
+])(
+  'names of %s that YAML takes for numbers or words of its own are texts',
+  async (chart, values) => {
+    const place = { release: '2026', namespace: '34' }
+    const texts = (await render(chart, { ...values, ...ODD }, place)).flatMap((one) =>
+      textsOf(one.kind === 'CustomResourceDefinition' ? one.metadata : one),
+    )
+    expect(texts.filter((one) => typeof one !== 'string')).toEqual([])
+  },
+)
+
 test.each(['docs/start.md', 'docs/kubernetes/install.md'])(
   'the Helm commands of %s have all the values that the chart needs',
   async (page) => {

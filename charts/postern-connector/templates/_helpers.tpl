@@ -13,8 +13,8 @@
 {{- end -}}
 
 {{- define "postern-connector.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "postern-connector.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "postern-connector.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: {{ .Values.mode }}
 {{- end -}}
 
@@ -46,7 +46,7 @@ helm.sh/chart: {{ printf "postern-connector-%s" .Chart.Version }}
 {{- define "postern-connector.pod" -}}
 {{- $full := include "postern-connector.fullname" . -}}
 {{- $of := index .Values .Values.mode -}}
-serviceAccountName: {{ include "postern-connector.serviceAccountName" . }}
+serviceAccountName: {{ include "postern-connector.serviceAccountName" . | quote }}
 enableServiceLinks: false
 securityContext:
   runAsNonRoot: true

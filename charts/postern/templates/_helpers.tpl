@@ -14,8 +14,8 @@
 
 {{- /* Labels that never change: a Deployment's selector is immutable. */ -}}
 {{- define "postern.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "postern.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "postern.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "postern.labels" -}}
@@ -174,7 +174,7 @@ projected:
 
 {{- /* Members of a pod that no role needs of its own. */ -}}
 {{- define "postern.podBase" -}}
-serviceAccountName: {{ include "postern.serviceAccountName" . }}
+serviceAccountName: {{ include "postern.serviceAccountName" . | quote }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 securityContext: {{- include "postern.podSecurityContext" . | nindent 2 }}
