@@ -359,6 +359,20 @@ test('an autoscaled role leaves its number of pods to the autoscaler', async () 
   expect(replicas).toMatchObject({ 'r-postern-worker': undefined, 'r-postern-ingest': 2 })
 })
 
+test('a role whose number is null leaves it to the autoscaler of somebody else', async () => {
+  const objects = await render('postern', {
+    ...LEAST,
+    worker: { replicas: null },
+    ingest: { replicas: 0 },
+  })
+  const specOf = (role: string) =>
+    objects.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === `r-postern-${role}`,
+    )?.['spec']
+  expect(specOf('worker')).not.toHaveProperty('replicas')
+  expect(specOf('ingest')).toHaveProperty('replicas', 0)
+})
+
 test('no environment of a role holds a secret', async () => {
   const text = JSON.stringify(podsOf(await render('postern', EVERYTHING)))
   expect(text).not.toContain('secretKeyRef')
