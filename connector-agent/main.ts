@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { once } from 'node:events'
+import { isIPv6 } from 'node:net'
 
 import { openClock } from '../core/clock.ts'
 import { openRegistry } from '../core/metrics/instruments.ts'
@@ -57,7 +58,8 @@ async function run(settings: AgentSettings): Promise<void> {
     port === undefined
       ? undefined
       : await openOps({ host, port, registry, ready: async () => agent.checkReady() })
-  const opsUrl = ops === undefined ? undefined : `http://${host}:${ops.port}`
+  const opsUrl =
+    ops === undefined ? undefined : `http://${isIPv6(host) ? `[${host}]` : host}:${ops.port}`
   log.info(
     { version, opsUrl },
     `Started as "${settings.INSTANCE_NAME}" for ${settings.POSTERN_URL}`,

@@ -76,7 +76,8 @@ function environment(
     { name: 'POSTERN_ENROLLMENT_KEY_FILE', value: `${ENROLMENT_DIR}/${KEY_FILE}` },
     { name: 'POSTERN_ALLOW', value: JSON.stringify(spec.allow) },
     { name: 'STATE_DIR', value: STATE_DIR },
-    { name: 'HOST', value: '0.0.0.0' },
+    // Whatever family it is of, the kubelet and Prometheus reach the pod there and nowhere else.
+    { name: 'HOST', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'status.podIP' } } },
     { name: 'OPS_PORT', value: String(OPS_PORT) },
     // The name of the pod, which is the same when it is made anew.
     {

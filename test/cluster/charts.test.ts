@@ -200,6 +200,26 @@ test('an agent has more time to stop than it takes for its requests', async () =
   expect(terminationGracePeriodSeconds).toBeGreaterThan(65)
 })
 
+const POD_ADDRESS = { valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }
+
+test.each([
+  ['operator', 'postern-connector', {}, POD_ADDRESS],
+  ['agents', 'postern-connector', AGENT, POD_ADDRESS],
+  ['roles', 'postern', { ...LEAST, extraEnv: [{ name: 'HOST', value: '::' }] }, { value: '::' }],
+])('%s answer their probes where pods have IPv6 alone', async (_, chart, values, address) => {
+  const Env = z.array(z.looseObject({ name: z.string() }))
+  const Probed = z.object({
+    containers: z.array(z.object({ env: Env, livenessProbe: z.object({}) })),
+  })
+  const probed = podsOf(await render(chart, values)).flatMap(
+    ({ spec }) => Probed.safeParse(spec).data?.containers ?? [],
+  )
+  expect(probed.length).toBeGreaterThan(0)
+  for (const { env } of probed) {
+    expect(env.filter(({ name }) => name === 'HOST')).toEqual([{ name: 'HOST', ...address }])
+  }
+})
+
 test('the API reaches ingest by its Service, also where few others may', async () => {
   const edge = { podSelector: { matchLabels: { app: 'edge' } } }
   const objects = await render('postern', {

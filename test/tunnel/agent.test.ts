@@ -63,6 +63,16 @@ test('an agent enrols, connects and delivers to the service behind it', LONG, as
   expect(await agent.ended).toBe(0)
 })
 
+test('an agent serves its health at an address of IPv6', LONG, async () => {
+  await using gateway = await openGateway()
+  await using relay = await openRelay(gateway.url)
+  const args = ['--relay', relay.url, '--allow', 'a.internal', '--host', '::1']
+  await using agent = startAgent(args)
+  const ops = await agent.opsUrl()
+  expect(new URL(ops).hostname).toBe('[::1]')
+  expect((await fetch(`${ops}/livez`)).status).toBe(200)
+})
+
 test('a killed agent comes back with the token that it has on disk', LONG, async () => {
   await using gateway = await openGateway()
   await using relay = await openRelay(gateway.url)
