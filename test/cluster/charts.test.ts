@@ -200,6 +200,21 @@ test('an agent has more time to stop than it takes for its requests', async () =
   expect(terminationGracePeriodSeconds).toBeGreaterThan(65)
 })
 
+const NO_IDS = { podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } }
+
+test.each([
+  ['postern', { ...LEAST, ...NO_IDS, operator: { enabled: true, ...NO_IDS } }],
+  ['postern-connector', NO_IDS],
+  ['postern-connector', { ...AGENT, ...NO_IDS }],
+])('the pods of %s have no ids where the cluster gives them its own', async (chart, values) => {
+  const pods = podsOf(await render(chart, values))
+  expect(pods.length).toBeGreaterThan(0)
+  for (const { spec } of pods) {
+    expect(spec).toHaveProperty('securityContext.runAsNonRoot', true)
+    expect(JSON.stringify(spec)).not.toMatch(/runAsUser|runAsGroup|fsGroup/)
+  }
+})
+
 const POD_ADDRESS = { valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }
 
 test.each([

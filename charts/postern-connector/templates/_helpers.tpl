@@ -48,12 +48,7 @@ helm.sh/chart: {{ printf "postern-connector-%s" .Chart.Version }}
 {{- $of := index .Values .Values.mode -}}
 serviceAccountName: {{ include "postern-connector.serviceAccountName" . | quote }}
 enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile: { type: RuntimeDefault }
+securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}

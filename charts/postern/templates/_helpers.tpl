@@ -53,14 +53,6 @@ gateway: { program: dataplane/gateway/main.ts, port: 8082, portName: GATEWAY_POR
 housekeeper: { program: dataplane/housekeeper/main.ts }
 {{- end -}}
 
-{{- define "postern.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: { type: RuntimeDefault }
-{{- end -}}
-
 {{- define "postern.securityContext" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -177,7 +169,7 @@ projected:
 serviceAccountName: {{ include "postern.serviceAccountName" . | quote }}
 automountServiceAccountToken: false
 enableServiceLinks: false
-securityContext: {{- include "postern.podSecurityContext" . | nindent 2 }}
+securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
