@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { eventually } from '../kit/relay.ts'
@@ -154,6 +156,28 @@ test('kubectl scale works, and get shows what matters', async () => {
     expect(text).toMatch(/NAME +READY +REPLICAS +CONNECTED +CONNECTOR-ID +AGE/)
     expect(text).toMatch(/connector.postern.dev\/payroll +Unknown +3 +0 +cnr_/)
   }, SOON_MS)
+})
+
+test('empty values and quantities that the API server writes in another way are no contest', async () => {
+  const template = {
+    tolerations: [],
+    env: [{ name: 'NO_PROXY' }],
+    resources: { limits: { cpu: '0.7' } },
+  }
+  await scene.merge('connectors', 'payroll', { spec: { template } })
+  await eventually(async () => {
+    const [, , workload] = await childrenOf('payroll')
+    const [agent] = workload.spec.template.spec.containers
+    expect(JSON.stringify(agent.env)).toContain('NO_PROXY')
+    expect(agent.resources.limits).toEqual({ cpu: '700m' })
+  }, SOON_MS)
+  // It is looked at again and again.
+  for (let look = 0; look < 10; look++) {
+    await scene.merge('connectors', 'payroll', { metadata: { annotations: { look: `${look}` } } })
+    await sleep(300)
+  }
+  const reconciling = await scene.condition('connectors', 'payroll', 'Reconciling')
+  expect(reconciling?.reason).not.toBe('Contested')
 })
 
 test('deleting it deletes the connector of the relay and every child', async () => {

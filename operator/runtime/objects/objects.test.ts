@@ -29,6 +29,30 @@ test.for<[string, unknown, unknown, boolean]>([
   ['the same quantity', { cpu: '0.1', memory: '1024Mi' }, { cpu: '100m', memory: '1Gi' }, true],
   ['another quantity', { cpu: '0.1' }, { cpu: '200m' }, false],
   ['what is not wanted', { a: undefined }, {}, true],
+  [
+    'an empty text that the server leaves out',
+    { e: [{ name: 'x', value: '' }] },
+    { e: [{ name: 'x' }] },
+    true,
+  ],
+  ['an empty list that the server leaves out', { a: { b: [] } }, {}, true],
+  ['an empty object that the server leaves out', { a: { b: {} } }, { a: null }, true],
+  ['an empty text where there is one', { a: '' }, { a: 'x' }, false],
+  ['an empty list where there is one', { a: [] }, { a: ['x'] }, false],
+  ['no number where there is none', { a: 0, b: false }, {}, false],
+  [
+    'items of one name',
+    { p: [{ name: 'x', a: 2 }] },
+    {
+      p: [
+        { name: 'x', a: 1 },
+        { name: 'x', a: 2 },
+      ],
+    },
+    true,
+  ],
+  ['the same quantity, but for its last digit', { cpu: '0.7' }, { cpu: '700m' }, true],
+  ['almost the same quantity', { cpu: '0.7' }, { cpu: '701m' }, false],
 ])('covers(): %s', ([, wanted, found, expected]) => {
   expect(covers(wanted, found)).toBe(expected)
 })
