@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
+
 import { CONNECTOR, type ConnectorSpec } from '../kinds/connector.ts'
+import { GROUP } from '../kinds/parts.ts'
 import type { Kind, KubeObject, ObjectMeta } from '../runtime/kube/object.ts'
 import { ownerReference } from '../runtime/objects/ownership.ts'
 import {
@@ -21,6 +24,9 @@ export interface Surroundings {
   baseUrl: string
   hasCa: boolean
 }
+
+/** A hash of a child as it is wanted. */
+const WANTED_ANNOTATION = `${GROUP}/wanted`
 
 /** A pod that is ready for so long counts as available. */
 const MIN_READY_SECONDS = 5
@@ -60,9 +66,21 @@ export function childrenOf(
     { kind: NETWORK_POLICY, object: policy },
     { kind: STATEFUL_SET, object: statefulSet(connector, spec, surroundings) },
   ]
-  if (spec.template?.serviceAccountName !== undefined) return children
-  const account = { metadata, automountServiceAccountToken: false }
-  return [{ kind: SERVICE_ACCOUNT, object: account }, ...children]
+  if (spec.template?.serviceAccountName === undefined) {
+    const account = { metadata, automountServiceAccountToken: false }
+    children.unshift({ kind: SERVICE_ACCOUNT, object: account })
+  }
+  return children.map(marked)
+}
+
+/**
+ * A child that lacks nothing may still have what is wanted no longer, which looks like an addition of somebody else. By the
+ * hash each change of ours is seen, and the apply takes away what only we had set. It is not on the pods: none rolls for it.
+ */
+function marked({ kind, object }: Child): Child {
+  const hash = createHash('sha256').update(JSON.stringify(object)).digest('hex')
+  const annotations = { [WANTED_ANNOTATION]: hash }
+  return { kind, object: { ...object, metadata: { ...object.metadata, annotations } } }
 }
 
 function statefulSet(

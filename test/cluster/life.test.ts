@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rootCertificates } from 'node:tls'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -178,6 +179,58 @@ test('empty values and quantities that the API server writes in another way are 
   }
   const reconciling = await scene.condition('connectors', 'payroll', 'Reconciling')
   expect(reconciling?.reason).not.toBe('Contested')
+})
+
+/** The Relay with a CA or without, and the template of the Connector: the pods that come of it. */
+async function podsWith(caBundle: string | undefined, template: object) {
+  const apiKeySecretRef = { name: 'key', key: 'apiKey' }
+  const ca = caBundle === undefined ? {} : { caBundle }
+  await scene.apply('relays', 'main', { baseUrl: scene.apiUrl, apiKeySecretRef, ...ca })
+  await scene.merge('connectors', 'payroll', { spec: { template } })
+  return async () => {
+    const [secret, , workload] = await childrenOf('payroll')
+    const { metadata, spec } = workload.spec.template
+    const [agent] = spec.containers
+    const env = agent.env.map(({ name }: { name: string }) => name)
+    return { secret, metadata, spec, agent, env }
+  }
+}
+
+test('everything that is taken out of a Connector and of its Relay leaves its pods', async () => {
+  const before = await podsWith(rootCertificates[0], {
+    env: [{ name: 'POSTERN_PROXY', value: 'http://proxy.internal:3128' }],
+    nodeSelector: { zone: 'a' },
+    tolerations: [{ key: 'gpu', operator: 'Exists' }],
+    resources: { limits: { cpu: '1', memory: '256Mi' } },
+    annotations: { team: 'payments' },
+  })
+  await eventually(async () => {
+    const { secret, metadata, spec, agent, env } = await before()
+    expect(secret.data['ca.crt']).toBeDefined()
+    expect(env).toEqual(expect.arrayContaining(['RELAY_CA_FILE', 'POSTERN_PROXY']))
+    expect(spec).toMatchObject({ nodeSelector: { zone: 'a' }, tolerations: [{ key: 'gpu' }] })
+    expect(agent.resources.limits).toEqual({ cpu: '1', memory: '256Mi' })
+    // No other: a mark of the operator on the pods would have them replaced.
+    expect(metadata.annotations).toEqual({ team: 'payments' })
+  }, SOON_MS)
+  // Nothing is added, since by that all the rest would be seen as well.
+  const after = await podsWith(undefined, {
+    env: null,
+    nodeSelector: null,
+    tolerations: null,
+    resources: { limits: { cpu: null } },
+    annotations: null,
+  })
+  await eventually(async () => {
+    const { secret, metadata, spec, agent, env } = await after()
+    expect(secret.data['ca.crt']).toBeUndefined()
+    expect(env).not.toContain('RELAY_CA_FILE')
+    expect(env).not.toContain('POSTERN_PROXY')
+    expect(spec.nodeSelector).toBeUndefined()
+    expect(spec.tolerations).toBeUndefined()
+    expect(agent.resources.limits).toEqual({ memory: '256Mi' })
+    expect(metadata.annotations).toBeUndefined()
+  }, SOON_MS)
 })
 
 test('deleting it deletes the connector of the relay and every child', async () => {
