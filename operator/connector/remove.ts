@@ -6,7 +6,7 @@ import type { KubeObject } from '../runtime/kube/object.ts'
 import { controllerOf } from '../runtime/objects/ownership.ts'
 import { STATEFUL_SET } from '../world/child-kinds.ts'
 import type { Deps } from '../world/deps.ts'
-import { accessToDelete, deletedForMs, letGo } from '../world/lifecycle.ts'
+import { deletedForMs, deleteFromRelay, letGo } from '../world/lifecycle.ts'
 import { fromText } from '../world/trimmed.ts'
 import type { Memory } from './memory.ts'
 import { childName } from './names.ts'
@@ -25,12 +25,9 @@ export async function removeConnector(
   spec: ConnectorSpec,
   memory: Memory,
 ): Promise<{ againMs?: number }> {
-  const { metadata } = connector
   if (!(await isDrained(deps, connector, spec))) return { againMs: DRAIN_POLL_MS }
   if (spec.deletionPolicy === 'Delete') {
-    const resolved = await deps.relays.resolve(metadata.namespace ?? '', spec.relayRef.name)
-    const access = accessToDelete(deps, { kind: CONNECTOR, object: connector }, resolved)
-    if (access !== undefined) {
+    await deleteFromRelay(deps, { kind: CONNECTOR, object: connector }, async (access) => {
       const { client } = access
       const poller = access.poller('connectors', spec.projectId)
       const { claims, clusterId } = deps
@@ -38,7 +35,7 @@ export async function removeConnector(
       const id = ownId(asked)
       if (id !== undefined)
         await deleteRemote(deps, connector, async () => await client.api.deleteConnector({ id }))
-    }
+    })
   }
   await letGo(deps, CONNECTOR, connector)
   return {}

@@ -18,7 +18,7 @@ import { hasFinalizer } from '../runtime/objects/ownership.ts'
 import type { Outcome } from '../runtime/queue/controller.ts'
 import type { Deps } from '../world/deps.ts'
 import {
-  accessToDelete,
+  deleteFromRelay,
   FINALIZER,
   hold,
   letGo,
@@ -218,14 +218,12 @@ async function remove(
 ): Promise<void> {
   const { spec, metadata, status } = object
   if (spec.deletionPolicy !== 'Retain') {
-    const resolved = await deps.relays.resolve(metadata.namespace ?? '', spec.relayRef.name)
-    const access = accessToDelete(deps, { kind, object }, resolved)
-    if (access !== undefined) {
+    await deleteFromRelay(deps, { kind, object }, async (access) => {
       const known: string | undefined =
         status?.[id] ??
         find(access.poller(listed, spec.projectId), undefined, metadata.uid ?? '')?.id
       if (known !== undefined) await removeResource(callsOf(access.client.api), known)
-    }
+    })
   }
   await letGo(deps, kind, object)
 }

@@ -50,6 +50,8 @@ export class RelayClient {
   /** The share of the key's window that is left. */
   #left = 1
   standing: Standing | undefined
+  /** A relay and a key that have never worked may be written wrongly. */
+  hasSucceeded = false
 
   constructor(
     credentials: Credentials,
@@ -162,6 +164,7 @@ export class RelayClient {
       this.standing = { kind: 'away', message: `The relay answered ${status}`, at }
     } else {
       this.standing = { kind: 'good', message: 'The relay answers', at }
+      this.hasSucceeded ||= status < 300
     }
   }
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { GROUP } from '../kinds/parts.ts'
-import { Halt } from '../relay/problem.ts'
+import type { Fault } from '../kinds/reasons.ts'
+import { Halt, problemOf, type Problem } from '../relay/problem.ts'
 import type { Access, Resolved } from '../relay/relays.ts'
 import { isStatus } from '../runtime/kube/api-error.ts'
 import type { Kind, KubeObject } from '../runtime/kube/object.ts'
@@ -14,12 +15,20 @@ import type { Deps } from './deps.ts'
 export const FINALIZER = `${GROUP}/relay-resource`
 
 /**
- * An object that is being deleted is let go when the Relay or the Secret with the key has been gone for this long, and
- * nothing of them is known any more. (docs/kubernetes/conditions.md)
+ * How long an object that is being deleted waits before it is let go although its resource may be there, when nothing is
+ * known of how to talk to its relay. (docs/kubernetes/conditions.md)
  */
 const GONE_MS = 45_000
 /** A key that the relay refuses may be replaced by a good one; after this time nobody seems to care. */
 const REFUSED_MS = 300_000
+/** A relay whose Relay is gone has no other way to say that it does not come back. An outage does not last so long. */
+const AWAY_MS = 86_400_000
+/** Faults that only somebody with another key, or another project, can mend. */
+const REFUSALS: ReadonlySet<Fault> = new Set([
+  'CredentialsInvalid',
+  'InsufficientPermissions',
+  'RemoteMissing',
+])
 
 /** Before anything is made in the relay, the object is held: it cannot go without us. */
 export async function hold({ kube }: Deps, kind: Kind, object: KubeObject): Promise<KubeObject> {
@@ -35,29 +44,54 @@ export async function letGo({ kube }: Deps, kind: Kind, object: KubeObject): Pro
   }
 }
 
-/** How to talk to the relay of an object that is being deleted; undefined when it is let go without. */
-export function accessToDelete(
+/**
+ * Deletes what belongs to an object in the relay. Where that cannot be done, the object waits for a time and is let go
+ * without: it would hold its namespace for ever.
+ */
+export async function deleteFromRelay(
   deps: Deps,
   { kind, object }: { kind: Kind; object: KubeObject },
-  resolved: Resolved,
-): Access | undefined {
-  const forMs = deletedForMs(object)
-  const access = resolved.kind === 'ready' ? resolved.access : resolved.last
-  const isRefused = access?.client.standing?.kind === 'refused'
-  if (access !== undefined && !(isRefused && forMs > REFUSED_MS)) return access
-  if (resolved.kind === 'missing' && access === undefined && forMs < GONE_MS) {
-    throw new Halt(resolved.reason, resolved.message, { againMs: GONE_MS - forMs + 500 })
+  work: (access: Access) => Promise<void>,
+): Promise<void> {
+  const { namespace = '' } = object.metadata
+  const resolved = await deps.relays.resolve(namespace, object['spec'].relayRef.name)
+  try {
+    await work(accessOf(resolved))
+  } catch (error) {
+    const problem = problemOf(error)
+    const leftMs = patienceMs(resolved, problem) - deletedForMs(object)
+    if (leftMs > 0) throw soon(error, problem, leftMs)
+    const why = problem?.message ?? 'The relay gives no answer of use'
+    deps.recorder.tell(kind, object, {
+      type: 'Warning',
+      reason: 'ReleasedWithoutDeletion',
+      action: 'Deleting',
+      note: `${why}: what belongs to this object in the relay stays there`,
+    })
   }
-  deps.recorder.tell(kind, object, {
-    type: 'Warning',
-    reason: 'ReleasedWithoutDeletion',
-    action: 'Deleting',
-    note:
-      access === undefined
-        ? 'The Relay or its key is gone: what belongs to this object in the relay stays there'
-        : 'The relay refuses the key: what belongs to this object in the relay stays there',
-  })
-  return undefined
+}
+
+/** A Relay that is gone is known as it was. */
+function accessOf(resolved: Resolved): Access {
+  if (resolved.kind === 'ready') return resolved.access
+  const { last, reason, message } = resolved
+  if (last === undefined) throw new Halt(reason, message)
+  return last
+}
+
+/** How long a deletion that fails is tried again. While its Relay is there, somebody counts on the relay. */
+function patienceMs(resolved: Resolved, problem: Problem | undefined): number {
+  if (problem !== undefined && REFUSALS.has(problem.reason)) return REFUSED_MS
+  if (resolved.kind === 'ready') return Number.POSITIVE_INFINITY
+  if (resolved.last === undefined) return GONE_MS
+  return resolved.last.client.hasSucceeded ? AWAY_MS : REFUSED_MS
+}
+
+/** The same fault, which is looked at again when patience ends. */
+function soon(error: unknown, problem: Problem | undefined, leftMs: number): unknown {
+  if (problem === undefined) return error
+  const againMs = Math.min(problem.againMs, leftMs + 500)
+  return new Halt(problem.reason, problem.message, { againMs })
 }
 
 export function deletedForMs({ metadata }: KubeObject): number {

@@ -39,7 +39,7 @@ export interface Scene extends AsyncDisposable {
   condition(plural: string, name: string, type: string): Promise<Answer>
   /** Declares the Relay `main`, with the key of the Secret `key`. */
   relayAt(baseUrl: string): Promise<void>
-  /** An API key of the installation with these permissions alone, such as `connectors=read`. */
+  /** An API key of the installation with these permissions alone, such as `connectors=read`; without any, an unscoped one. */
   makeKey(...permissions: string[]): Promise<string>
   /** Events of the namespace that regard the object of that name. */
   events(name: string): Promise<Answer[]>
@@ -173,7 +173,8 @@ async function makeKey(
   name: string,
   permissions: readonly string[],
 ): Promise<string> {
-  const words = permissions.flatMap((permission) => ['--permission', permission])
+  const granted = permissions.flatMap((permission) => ['--permission', permission])
+  const words = granted.length === 0 ? ['--unscoped'] : granted
   const ran = await runAdmin(['keys', 'create', '--name', name, ...words], { DATA_DIR: dataDir })
   if (ran.code !== 0) throw new Error(ran.stderr)
   return JSON.parse(ran.stdout).key
