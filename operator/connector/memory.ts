@@ -14,7 +14,11 @@ export interface Memory {
   deletingSince: number | undefined
 }
 
+/** When each roll of a StatefulSet was first seen. */
+export type RollingSince = Map<string, number>
+
 export class Memories {
+  readonly rollingSince: RollingSince = new Map()
   readonly #byUid = new Map<string, Memory>()
 
   of(uid: string): Memory {

@@ -11,7 +11,7 @@ import type { Deps } from '../world/deps.ts'
 import { FINALIZER, hold, tellChange, writeStatus } from '../world/lifecycle.ts'
 import { childrenOf } from './children.ts'
 import { ensureEnrolment, type Enrolled } from './enrolment.ts'
-import type { Memories, Memory } from './memory.ts'
+import type { Memories, Memory, RollingSince } from './memory.ts'
 import { childName, selectorText } from './names.ts'
 import { ensureRemote, Wait } from './remote.ts'
 import { removeConnector } from './remove.ts'
@@ -68,7 +68,12 @@ export async function reconcileConnector(
   try {
     await bringInLine(
       deps,
-      { connector: await hold(deps, CONNECTOR, connector), spec, memory },
+      {
+        connector: await hold(deps, CONNECTOR, connector),
+        spec,
+        memory,
+        rollingSince: memories.rollingSince,
+      },
       found,
     )
   } catch (error) {
@@ -88,11 +93,12 @@ interface Wanted {
   connector: KubeObject
   spec: ConnectorSpec
   memory: Memory
+  rollingSince: RollingSince
 }
 
 /** Each step leaves a state from which the next reconciliation goes on, whoever runs it. */
 async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<void> {
-  const { connector, spec, memory } = wanted
+  const { connector, spec, memory, rollingSince } = wanted
   const { world, kube, claims, clusterId } = deps
   const { namespace = '' } = connector.metadata
   const resolved = await deps.relays.resolve(namespace, spec.relayRef.name)
@@ -124,7 +130,7 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   }
   found.enrolled = await ensureEnrolment(enrolling)
   const children = childrenOf(connector, spec, surroundings(deps, access))
-  found.applied = await applyChildren({ connector, children, world, kube, memory })
+  found.applied = await applyChildren({ connector, children, world, kube, memory, rollingSince })
   found.replicas = await replicasOf({ connector, client, item, memory })
 }
 

@@ -8,10 +8,10 @@ import { controllerOf } from '../runtime/objects/ownership.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import { STATEFUL_SET } from '../world/child-kinds.ts'
 import { asText, fromText } from '../world/trimmed.ts'
-import type { World } from '../world/world.ts'
+import { BY_UID, type World } from '../world/world.ts'
 import { applyChild } from './apply-child.ts'
 import type { Child } from './children.ts'
-import type { Memory } from './memory.ts'
+import type { Memory, RollingSince } from './memory.ts'
 
 /** Somebody who changes a child back each time is let have it for a while after so many rounds. */
 const PUT_BACKS_MAX = 3
@@ -21,6 +21,8 @@ const CALM_MS = 600_000
 
 /** Connectors whose pods are replaced at once when the operator brings another image. */
 const ROLLING_MAX = 10
+/** Pods that are not replaced by then may never be, and others do not wait for them. */
+const ROLLING_MS = 600_000
 
 interface Workload {
   replicas: number
@@ -42,6 +44,7 @@ export interface Applying {
   world: World
   kube: KubeClient
   memory: Memory
+  rollingSince: RollingSince
 }
 
 /** Brings the children in line, those that differ only: an operator that starts again writes nothing. */
@@ -54,7 +57,7 @@ export async function applyChildren(asked: Applying): Promise<Applied> {
     if (live !== undefined) refuseForeign(asked.connector, child, live)
     let present = live
     if (live === undefined || !covers(object, fromText(live))) {
-      if (kind === STATEFUL_SET && live !== undefined && mustWait(asked.world, object, live)) {
+      if (kind === STATEFUL_SET && live !== undefined && mustWait(asked, object, live)) {
         result.isWaiting = true
       } else if (mayPutBack(asked.memory, child)) present = await putBack(asked, child)
       else result.contested = `Something changes the ${kind.kind} back each time`
@@ -108,13 +111,36 @@ function mayPutBack({ putBacks }: Memory, { kind, object }: Child): boolean {
 }
 
 /** Whether an image that nobody but the operator has changed waits until others have theirs. */
-function mustWait({ statefulSets }: World, wanted: KubeObject, live: KubeObject): boolean {
+function mustWait(
+  { world, rollingSince }: Applying,
+  wanted: KubeObject,
+  live: KubeObject,
+): boolean {
   const [before, after] = [imageOf(fromText(live)), imageOf(wanted)]
   if (before === undefined || before === after) return false
-  const rolling = statefulSets
-    .all()
-    .filter((other) => keyOf(other) !== keyOf(live) && isRolling(other))
-  return rolling.length >= ROLLING_MAX
+  const rolling = rollingIn(world, rollingSince, performance.now())
+  return rolling.filter((other) => keyOf(other) !== keyOf(live)).length >= ROLLING_MAX
+}
+
+/** StatefulSets whose pods are being replaced, and will be: agents of a disabled Connector never become ready. */
+export function rollingIn(
+  { statefulSets, connectors }: Pick<World, 'connectors' | 'statefulSets'>,
+  rollingSince: RollingSince,
+  now: number,
+): KubeObject[] {
+  const rolling = new Map(
+    statefulSets
+      .all()
+      .filter(isRolling)
+      .map((one) => [`${one.metadata.uid} ${one.status?.updateRevision}`, one]),
+  )
+  for (const roll of rollingSince.keys()) if (!rolling.has(roll)) rollingSince.delete(roll)
+  for (const roll of rolling.keys()) rollingSince.set(roll, rollingSince.get(roll) ?? now)
+  const isDisabled = (one: KubeObject): boolean =>
+    connectors.by(BY_UID, controllerOf(one)?.uid ?? '').some(({ spec }) => spec.disabled === true)
+  return [...rolling]
+    .filter(([roll, one]) => now - (rollingSince.get(roll) ?? now) < ROLLING_MS && !isDisabled(one))
+    .map(([, one]) => one)
 }
 
 function imageOf(object: object): string | undefined {
