@@ -63,16 +63,19 @@ test('5 minutes where the relay refuses list or deletion, or has never answered 
   await startAhead(REFUSED_MS - LEFT_MS)
   const unscoped = await relayOf('unscoped', scene.apiUrl, await scene.makeKey())
   const blind = await relayOf('blind', scene.apiUrl, await scene.makeKey('destinations=write'))
+  const homeless = { relayRef: { name: 'main' }, projectId: 'prj_01h455vb4pex5vsknk084sn02q' }
   const nowhere = await relayOf('nowhere', 'http://127.0.0.1:1', scene.apiKey)
   const away = await relayOf('away', relay.url, scene.apiKey)
   await scene.apply('sources', 'unscoped', unscoped)
   await scene.apply('sources', 'blind', blind)
   await scene.apply('connectors', 'blind', { ...blind, replicas: 0 })
+  await scene.apply('sources', 'homeless', homeless)
   await scene.apply('sources', 'nowhere', nowhere)
   await scene.apply('connectors', 'nowhere', { ...nowhere, replicas: 0 })
   await scene.apply('sources', 'away', away)
   await untilReason('sources', 'unscoped', 'Applied')
   await untilReason('sources', 'away', 'Applied')
+  await untilReason('sources', 'homeless', 'RemoteMissing')
   for (const plural of ['sources', 'connectors']) {
     await untilReason(plural, 'blind', 'InsufficientPermissions')
     await untilReason(plural, 'nowhere', 'RelayUnavailable')
@@ -83,7 +86,9 @@ test('5 minutes where the relay refuses list or deletion, or has never answered 
   relay.watcher = { before: () => 'drop' }
   await scene.remove('relays', 'nowhere')
   await scene.remove('relays', 'away')
-  for (const name of ['unscoped', 'blind', 'nowhere', 'away']) await scene.remove('sources', name)
+  for (const name of ['unscoped', 'blind', 'homeless', 'nowhere', 'away']) {
+    await scene.remove('sources', name)
+  }
   for (const name of ['blind', 'nowhere']) await scene.remove('connectors', name)
   const deletedAt = Date.now()
   await untilReason('sources', 'unscoped', 'InsufficientPermissions')
@@ -91,6 +96,7 @@ test('5 minutes where the relay refuses list or deletion, or has never answered 
     ['sources', 'unscoped'],
     ['sources', 'blind'],
     ['connectors', 'blind'],
+    ['sources', 'homeless'],
     ['sources', 'nowhere'],
     ['connectors', 'nowhere'],
   ] as const) {
