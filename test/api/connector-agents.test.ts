@@ -100,7 +100,7 @@ test('an agent enrols, reports, dials, is seen, and reads what has changed', asy
   using dialled = await startAgent(gateway.url, heartbeatToken)
   await eventually(async () => {
     expect(await replicasOf(connector.id)).toMatchObject([{ status: 'online' }])
-  })
+  }, 3_000)
   const beat = await heartbeat(heartbeatToken, { from })
   expect(beat).toMatchObject({
     status: 200,
@@ -228,7 +228,7 @@ test('an offline instance of the same name is replaced and told so; a live one i
   using dialled = await startAgent(gateway.url, next.heartbeatToken)
   await eventually(async () => {
     expect(await replicasOf(connector.id)).toMatchObject([{ status: 'online' }])
-  })
+  }, 3_000)
   await waitOut('bootstrap')
   const twin = await bootstrap(connector.enrollmentKey)
   expect(twin.status).toBe(200)

@@ -28,7 +28,7 @@ async function provisioned(id: string, key = world.key): Promise<Resource> {
     const { body } = await world.api('GET', `/v1/connectors/${id}`, undefined, { key })
     expect(body.provisionedAt).toEqual(expect.any(String))
     return body
-  })
+  }, 3_000)
 }
 
 async function destinationOf(connectorId: string): Promise<Resource> {
@@ -144,7 +144,7 @@ test('a connector that is being provisioned cannot be deleted, and one that is n
   await using _late = await openGateway(apart, 'late')
   await eventually(async () => {
     expect((await apart.api('DELETE', path)).status).toBe(204)
-  })
+  }, 3_000)
   expect((await apart.api('GET', path)).status).toBe(404)
 })
 

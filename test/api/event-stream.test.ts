@@ -154,7 +154,7 @@ test('a notice that is lost is healed by the next look', async () => {
   using stream = await listen(world.apiUrl, { key: world.key })
   await stream.heard('ready')
   const id = await seedEvent(world, shop)
-  await stream.hears([id], SOON_MS)
+  await stream.hears([id], 3_000)
   expect(stream.events()).toEqual([id])
 })
 
@@ -220,12 +220,12 @@ test('long transactions that store no events do not stop a stream: a backup neve
   await backup.run('lock table event, project in access share mode')
   await backup.run('select count(*) from event')
   const ids = [await seed()]
-  await stream.hears(ids, SOON_MS)
+  await stream.hears(ids, 2_500)
   await using change = await begin()
   await change.run(`update project set metadata = '{"a":"b"}'`)
   for (let count = 0; count < 2; count++) {
     ids.push(await seed())
-    await stream.hears(ids, SOON_MS)
+    await stream.hears(ids, 2_500)
   }
   expect(stream.events()).toEqual(ids)
 })
@@ -393,7 +393,7 @@ test('a stream ends within a second when its key is revoked, expires or is resco
     using stream = await listen(world.apiUrl, { key: key.key })
     await stream.heard('ready')
     await end(uuid('key', key.id))
-    await stream.ended(SOON_MS)
+    await stream.ended(2_000)
     using again = await listen(world.apiUrl, { key: key.key, lastEventId: stream.lastId() })
     expect(again.status, name).toBe(name === 'rescoped' ? 403 : 401)
   }

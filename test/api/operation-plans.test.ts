@@ -241,7 +241,6 @@ test('a replay takes as long as its plan says', async () => {
   await eventually(() => expect(endpoint.arrivals).toHaveLength(26), 20_000)
   const [first, last] = [endpoint.arrivals[13], endpoint.arrivals[25]]
   const tookMs = (last?.atMs ?? 0) - (first?.atMs ?? 0)
-  // A busy machine lets the first one arrive later, and the last.
-  expect(tookMs).toBeGreaterThan(2_000)
-  expect(tookMs).toBeLessThan(12_000)
+  expect(tookMs).toBeGreaterThan(2_500)
+  expect(tookMs).toBeLessThan(5_000)
 }, 60_000)
