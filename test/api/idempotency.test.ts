@@ -15,6 +15,7 @@ import {
 } from '../../core/limits.ts'
 import { digestOf } from '../../core/secrets/derived.ts'
 import type { Answer } from '../kit/call-api.ts'
+import { untilBlocked } from '../kit/row-locks.ts'
 import { seedRoute, uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
@@ -45,18 +46,6 @@ async function sources(): Promise<number> {
 
 function isReplayed({ headers }: Answer): boolean {
   return headers.get('idempotent-replayed') === 'true'
-}
-
-/** Resolves when as many sessions as that wait for a row lock. */
-async function blocked(count: number): Promise<void> {
-  await expect
-    .poll(async () => {
-      const { rows } = await world.pool.query(
-        `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows[0].count
-    })
-    .toBe(count)
 }
 
 test('the same key and body return the first answer, and nothing happens twice', async () => {
@@ -315,7 +304,7 @@ test('a second request waits 10 s for the first, without a connection, then is 4
   await holder.query('begin')
   await holder.query('select from source where id = $1 for update', [uuid('src', sourceId)])
   const first = post(path, { isEnabled: false }, 'slow')
-  await blocked(1)
+  await untilBlocked(world.pool, 1)
   const started = performance.now()
   // More than the pool holds: were they to keep connections, nothing else would be answered.
   const waiting = Array.from(

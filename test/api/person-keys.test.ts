@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Role } from '../../core/accounts/role.ts'
 import { seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
 import { runAdmin } from '../kit/program.ts'
+import { untilBlocked } from '../kit/row-locks.ts'
 import { uuid } from '../kit/seed.ts'
 import { EVERYTHING, startWorld, type World } from '../kit/world.ts'
 
@@ -124,7 +125,7 @@ test('a person who is removed, or may less, while the request comes in makes and
         uuid('org', organisationId),
       ])
       const asked = ask[method]()
-      await waitsForRow(own)
+      await untilBlocked(pool, 1)
       await holder.query(change, [uuid('usr', id)])
       await holder.query('commit')
       holder.release()
@@ -136,18 +137,6 @@ test('a person who is removed, or may less, while the request comes in makes and
   ])
   expect(rows).toEqual([{ name: 'first', permissions: { events: 'read' } }])
 })
-
-/** Resolves when a session waits for the lock of a row. */
-async function waitsForRow({ pool }: World): Promise<void> {
-  await expect
-    .poll(async () => {
-      const { rows } = await pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows.length
-    })
-    .toBe(1)
-}
 
 test('a member changes and ends their own keys, and none of others', async () => {
   const theirs = (await make('owner', { permissions: { events: 'read' } })).body
