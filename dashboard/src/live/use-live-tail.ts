@@ -69,6 +69,8 @@ export function useLiveTail(wish: Wish | null, isHeld: boolean): LiveTail {
       if (type === 'gap') setTail((before) => missed(before, data))
       if (type !== 'event.created') return
       arrived.push(data)
+      // A tail that is full begins anew, so that nothing is lost with the oldest.
+      if (arrived.length > BUFFER) arrived.shift()
       frame ||= requestAnimationFrame(flush)
     }
     const state = (next: FollowState) => setTail((before) => ({ ...before, state: next }))
