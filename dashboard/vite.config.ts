@@ -36,6 +36,7 @@ export default defineConfig({
     target: 'es2023',
     // A small font as a `data:` URL would break `font-src 'self'`.
     assetsInlineLimit: 0,
+    // All styles are one file, for the reason of `shared` below.
     cssCodeSplit: false,
     // The polyfill is for browsers that cannot run the rest.
     modulePreload: { polyfill: false },

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-import type { Role } from '../../../core/accounts/role.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { findApiKey, listApiKeys, type ApiKey } from '../../../core/db/configuration/api-keys.ts'
 import { refuse, refuseField } from '../../../core/errors.ts'
@@ -8,7 +7,7 @@ import { grantsAnything, Permissions } from '../../../core/keys/permissions.ts'
 import { refuseMissing } from '../../http/failure.ts'
 import { IdInput, Moment, Name } from '../../http/fields.ts'
 import { accountRoute, mayChange, type InOrganisation } from '../account-route.ts'
-import { createKey, endKey, rescopeKey } from '../organisations/organisations.ts'
+import { createKey, endKey, rescopeKey, type Maker } from '../organisations/organisations.ts'
 import { refuseAbove } from './key-rights.ts'
 import { viewKey } from './key-shape.ts'
 
@@ -63,7 +62,7 @@ export const KEY_ROUTES = [
           permissions,
           expiresAt: expiresAt === null ? null : new Date(expiresAt),
           keyPrefix: deps.keyPrefix,
-          maker: { organisationId, personId: session.personId, demand: demandOf(permissions) },
+          maker: makerOf(session, permissions),
         },
       )
       return { status: 201, body: { ...viewKey(key), key: text } }
@@ -77,15 +76,12 @@ export const KEY_ROUTES = [
     isFresh: true,
     body: z.strictObject({ permissions: Permissions }),
     async handle(visit) {
-      const { deps, actor, session, organisationId, body } = visit
+      const { deps, actor, session, body } = visit
       const key = await demandKey(visit)
       const { permissions } = body
       refuseEmpty(permissions)
-      const rescoped = await rescopeKey({ ...deps, actor }, key.id, permissions, {
-        organisationId,
-        personId: session.personId,
-        demand: demandOf(permissions),
-      })
+      const maker = makerOf(session, permissions)
+      const rescoped = await rescopeKey({ ...deps, actor }, key.id, permissions, maker)
       return { status: 200, body: viewKey(rescoped) }
     },
   }),
@@ -103,7 +99,9 @@ export const KEY_ROUTES = [
   }),
 ]
 
-const demandOf = (permissions: Permissions | null) => (role: Role) => refuseAbove(role, permissions)
+function makerOf({ personId }: { personId: string }, permissions: Permissions | null): Maker {
+  return { personId, demand: (role) => refuseAbove(role, permissions) }
+}
 
 /** The key that the path names. */
 async function demandKey(visit: InOrganisation<{ org: string; key: string }>): Promise<ApiKey> {

@@ -169,7 +169,6 @@ export interface KeyWish {
 
 /** A person who makes or changes a key: they may be removed, or get another role, while their request comes in. */
 export interface Maker {
-  organisationId: string
   personId: string
   /** Refuses what their role may not do. */
   demand: (role: Role) => void
@@ -202,7 +201,7 @@ export async function createKey(
     if ((await findOrganisation(tx, organisationId)) === undefined) {
       refuseMissing('org', organisationId)
     }
-    if (maker !== undefined) await demandStill(tx, maker)
+    if (maker !== undefined) await demandStill(tx, organisationId, maker)
     const reach = { organisationId, projectId: undefined }
     if (projectId !== null && (await findProject(tx, reach, projectId)) === undefined) {
       refuseMissing('prj', projectId)
@@ -214,7 +213,11 @@ export async function createKey(
 }
 
 /** Changes of members hold the same lock. */
-async function demandStill(tx: Db, { organisationId, personId, demand }: Maker): Promise<void> {
+async function demandStill(
+  tx: Db,
+  organisationId: string,
+  { personId, demand }: Maker,
+): Promise<void> {
   await lockOrganisation(tx, organisationId)
   const member = await findMember(tx, organisationId, personId)
   if (member === undefined) refuseMissing('org', organisationId)
@@ -231,8 +234,8 @@ export async function rescopeKey(
   refuseEmpty(permissions)
   const now = new Date(clock.now())
   return await db.transaction().execute(async (tx) => {
-    if (maker !== undefined) await demandStill(tx, maker)
     const found = (await findApiKey(tx, id)) ?? refuseMissing('key', id)
+    if (maker !== undefined) await demandStill(tx, found.organisationId, maker)
     if (found.revokedAt !== null) {
       refuse('CONFLICT', `Cannot rescope API key "${encodeId('key', id)}": it is revoked`)
     }

@@ -71,7 +71,7 @@ export function FilterText({
         onBlur={(event) => apply(event.currentTarget)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return
-          // A report takes the focus, so that leaving the field gives none.
+          // A report moves the focus to the field, so that nobody could leave it by Tab.
           event.currentTarget.reportValidity()
           apply(event.currentTarget)
         }}

@@ -22,16 +22,15 @@ const OPERATORS = [
   ['$exist', 'is there'],
 ] as const
 
-/** The filter as JSON, and a row that adds a clause to it: both edit one text. */
-export function FilterEditor({
-  text,
-  onChange,
-  isRead,
-}: {
+interface Editing {
   text: string
   onChange: (text: string) => void
+  /** It is a JSON object, or empty. */
   isRead: boolean
-}) {
+}
+
+/** The filter as JSON, and a row that adds a clause to it: both edit one text. */
+export function FilterEditor({ text, onChange, isRead }: Editing) {
   return (
     <>
       <AreaField
@@ -52,15 +51,7 @@ export function FilterEditor({
   )
 }
 
-function AddClause({
-  text,
-  onChange,
-  isRead,
-}: {
-  text: string
-  onChange: (text: string) => void
-  isRead: boolean
-}) {
+function AddClause({ text, onChange, isRead }: Editing) {
   const [part, setPart] = useState<(typeof PARTS)[number][0]>('body')
   const [path, setPath] = useState('')
   const [operator, setOperator] = useState<(typeof OPERATORS)[number][0]>('$eq')
