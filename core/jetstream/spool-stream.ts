@@ -104,7 +104,7 @@ export async function readSpool(
       ahead.map((seq) => manager.streams.getMessage(SPOOL_STREAM, { seq })),
     )
     for (const message of read) {
-      // Behind the end, which may have moved since: what is read past it would let what came meanwhile be purged unread.
+      // A missing number is the end. Events may have come since: to read past it would have them purged unread.
       if (message === null) return messages
       bytes += message.data.length
       if (message.subject === SPOOL_EVENTS) {

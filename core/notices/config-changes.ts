@@ -33,7 +33,7 @@ export async function announceChanges(
 
 /**
  * Calls `forget` for each notice and answers with `processId` when it is done. Ends when the connection closes. A notice that
- * cannot be read, as a newer version may send it, or followed is left to the poll, and is not acknowledged.
+ * cannot be read (a newer version may send it) or that `forget` fails on is not acknowledged: the poll heals it.
  */
 export async function followNotices(
   nats: NatsConnection,
@@ -45,7 +45,7 @@ export async function followNotices(
       await forget(Notice.parse(message.json()).changes)
       message.respond(processId)
     } catch (err) {
-      log.warn({ err }, 'Cannot follow a notice of a change: the next look at the changes will')
+      log.warn({ err }, 'Cannot act on a notice of a change: the poll will')
     }
   }
 }

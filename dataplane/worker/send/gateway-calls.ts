@@ -128,6 +128,7 @@ export class GatewayCalls {
   async #giveUp(id: string, call: Call): Promise<void> {
     const { timer } = call
     if (isConnected(this.#nats)) {
+      // A connection that ends meanwhile brings no more words: the call is given up then.
       await within(READ_MS, this.#nats.flush(), () => undefined).catch(() => undefined)
     }
     const isUnheard = this.#calls.get(id) === call && call.timer === timer

@@ -83,7 +83,7 @@ export function openSender(deps: SenderDeps): Sender {
     },
     tester: startTester({ ...deps, attemptLog, reach, tokens, trace, names }),
     async close(withinMs) {
-      await within(withinMs, Promise.all(underWay), () => undefined)
+      await within(withinMs, Promise.allSettled(underWay), () => undefined)
       watch[Symbol.dispose]()
       calls[Symbol.dispose]()
       await connections.close()

@@ -83,7 +83,7 @@ export async function storeCappedEvents(
       accepted.push(event)
       return { kind: 'stored', event }
     })
-    // Nobody has stored what it repeats.
+    // A repeat of an event that was refused is refused as well: nobody has stored it.
     const results = events.map(
       (event, at): Stored => outcomes[at] ?? refusals.get(claimOf(event)) ?? { kind: 'duplicate' },
     )
