@@ -1,6 +1,5 @@
-import { useState } from 'react'
-
 import './bars.css'
+import { isWithin, useChosenRun } from './chosen-run.ts'
 
 export interface Bar {
   /** The name of the span: its time. */
@@ -11,12 +10,6 @@ export interface Bar {
   /** Something that may be why it is as it is, in words; a mark stands over the bar. */
   mark: string | undefined
 }
-
-/** Bars that lie side by side, from one to another. */
-type Run = readonly [from: number, to: number]
-
-const within = (index: number, [one, other]: Run): boolean =>
-  index >= Math.min(one, other) && index <= Math.max(one, other)
 
 /**
  * Stacked bars with retries visible. Arrow keys choose a span, with Shift several, Enter opens what is chosen; a drag over
@@ -35,28 +28,11 @@ export function Bars({
   open: (first: number, last: number) => void
   narrow: (first: number, last: number) => void
 }) {
-  const [chosen, setChosen] = useState<Run>()
-  const [isDragging, setDragging] = useState(false)
+  const end = Math.max(0, bars.length - 1)
+  const { chosen, ofChart, ofBar } = useChosenRun(end, open, narrow)
   const highest = Math.max(1, ...bars.map(({ parts, overlay }) => Math.max(overlay, sumOf(parts))))
-  const shown = chosen === undefined ? undefined : bars.filter((_, index) => within(index, chosen))
+  const shown = chosen && bars.filter((_, index) => isWithin(index, chosen))
   const height = (value: number) => `${(value / highest) * 100}%`
-  const end = bars.length - 1
-  const act = (run: Run, what: typeof open) => what(Math.min(...run), Math.max(...run))
-  const move = (event: React.KeyboardEvent) => {
-    const [from, at] = chosen ?? [end, end]
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: end }[event.key]
-    if (to !== undefined) {
-      event.preventDefault()
-      const next = Math.max(0, Math.min(end, to))
-      setChosen([event.shiftKey ? from : next, next])
-    }
-    if (event.key === 'Enter') act(chosen ?? [end, end], open)
-  }
-  const drop = (index: number) => {
-    const run: Run = isDragging && chosen !== undefined ? [chosen[0], index] : [index, index]
-    setDragging(false)
-    act(run, run[0] === index ? open : narrow)
-  }
   return (
     <figure className="bars-chart">
       <div className="scale" aria-hidden="true">
@@ -69,28 +45,16 @@ export function Bars({
         tabIndex={0}
         aria-label={`${label}: choose a span, with Shift several, Enter opens their events`}
         aria-valuemin={0}
-        aria-valuemax={Math.max(0, end)}
-        aria-valuenow={chosen?.[1] ?? Math.max(0, end)}
+        aria-valuemax={end}
+        aria-valuenow={chosen?.[1] ?? end}
         aria-valuetext={spoken(shown ?? bars.slice(-1), overlayName)}
-        onKeyDown={move}
-        onPointerLeave={() => {
-          setDragging(false)
-          setChosen(undefined)
-        }}
+        {...ofChart}
       >
         {bars.map((bar, index) => (
           <span
             key={bar.label}
-            className={chosen !== undefined && within(index, chosen) ? 'pile chosen' : 'pile'}
-            onPointerEnter={() => setChosen([isDragging ? (chosen?.[0] ?? index) : index, index])}
-            onPointerDown={(event) => {
-              // A finger that scrolls is no brush.
-              if (event.pointerType !== 'mouse' || event.button !== 0) return
-              event.preventDefault()
-              setDragging(true)
-              setChosen([index, index])
-            }}
-            onPointerUp={() => drop(index)}
+            className={chosen && isWithin(index, chosen) ? 'pile chosen' : 'pile'}
+            {...ofBar(index)}
           >
             {bar.parts.map(({ name, tone, value }) => (
               <i key={name} className={tone} style={{ height: height(value) }} />
