@@ -23,7 +23,13 @@ const IngestResponse = z
       .strictObject({ kind: z.literal('default').describe('The default answer of Postern.') })
       .meta({ id: 'DefaultIngestResponse', description: 'The answer with the id of the event.' }),
     z
-      .strictObject({ kind: z.literal('empty').describe('An answer without a body.') })
+      .strictObject({
+        kind: z.literal('empty').describe('An answer without a body.'),
+        status: z
+          .literal([200, 204])
+          .optional()
+          .describe('Its status, 200 by default. Discord wants 204.'),
+      })
       .meta({ id: 'EmptyIngestResponse', description: 'An answer without a body.' }),
     z
       .strictObject({

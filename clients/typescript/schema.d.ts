@@ -1201,6 +1201,7 @@ export interface components {
     }
     EmptyIngestResponse: {
       kind: 'empty'
+      status?: 200 | 204
     }
     StaticIngestResponse: {
       kind: 'static'

@@ -89,7 +89,7 @@ function facts(preset: PresetEntry): string {
     ['event type', eventTypeField === null ? 'none' : code(eventTypeField)],
     ['event id', idempotencyKeys.length === 0 ? 'none' : idOf(preset)],
     ['address check', handshake === null ? 'none' : 'answered by the source, and not stored'],
-    ['answer', ANSWERS[ingestResponse.kind] ?? ''],
+    ['answer', answerOf(ingestResponse)],
     ['covers the body', preset.bodyAuthenticated ? 'yes' : coverOf(config)],
   ]
   const head = [
@@ -107,10 +107,15 @@ function idOf({ idempotencyKeys, ingestResponse }: PresetEntry): string {
   return `${listed(idempotencyKeys)}: with it in \`idempotencyKeys\` a repeat is ${answered}not stored again`
 }
 
-const ANSWERS: Readonly<Record<string, string>> = {
-  default: '200 with the id of the event',
-  empty: '200 without a body',
-  static: '200 with the text that the provider asks for',
+function answerOf(response: PresetEntry['ingestResponse']): string {
+  switch (response.kind) {
+    case 'default':
+      return '200 with the id of the event'
+    case 'empty':
+      return `${response.status ?? 200} without a body`
+    case 'static':
+      return '200 with the text that the provider asks for'
+  }
 }
 
 const ALGORITHMS: Readonly<Record<string, string>> = {

@@ -134,7 +134,12 @@ const WRONG: Record<string, unknown[]> = {
   idempotencyKeys: [['nope'], Array.from({ length: 6 }, () => 'body.id')],
   allowedMethods: [[], ['TRACE'], ['post']],
   maxPayloadSizeKb: [0, 5121, 1.5],
-  ingestResponse: [{ kind: 'loud' }, { kind: 'empty', body: 'x' }, { kind: 'static', body: 1 }],
+  ingestResponse: [
+    { kind: 'loud' },
+    { kind: 'empty', body: 'x' },
+    { kind: 'empty', status: 500 },
+    { kind: 'static', body: 1 },
+  ],
   handshake: [{ verifyToken: '' }, { other: 'x' }],
   verifier: [
     { type: 'magic' },

@@ -141,26 +141,27 @@ test.each(STATUSES)('an event is %s with connections %j', async (status, connect
   expect(event.deliveries).toHaveLength(status === 'received' ? 1 : 0)
 })
 
-const RESPONSES: [response: object, text: string, type: string][] = [
-  [{ kind: 'empty' }, '', 'text/plain; charset=utf-8'],
-  [{ kind: 'static', body: '<ok/>', contentType: 'text/xml' }, '<ok/>', 'text/xml'],
-  [{ kind: 'static', body: '[accepted]' }, '[accepted]', 'text/plain; charset=utf-8'],
+const RESPONSES: [response: object, status: number, text: string, type?: string][] = [
+  [{ kind: 'empty' }, 200, '', 'text/plain; charset=utf-8'],
+  [{ kind: 'empty', status: 204 }, 204, ''],
+  [{ kind: 'static', body: '<ok/>', contentType: 'text/xml' }, 200, '<ok/>', 'text/xml'],
+  [{ kind: 'static', body: '[accepted]' }, 200, '[accepted]', 'text/plain; charset=utf-8'],
 ]
 
 test.each(RESPONSES)(
   'ingestResponse %j changes the answer and nothing else',
-  async (ingestResponse, text, type) => {
+  async (ingestResponse, status, text, type) => {
     const source = await relay.make('sources', { ingestResponse, idempotencyKeys: ['body.id'] })
     const sent = { body: '{"id":1}', headers: JSON_TYPE }
     const heard = await relay.send(source, sent)
-    expect(heard).toMatchObject({ status: 200, text })
+    expect(heard).toMatchObject({ status, text })
     expect(heard.headers['content-type']).toBe(type)
     const isChosen = text !== ''
     expect(heard.headers['x-content-type-options']).toBe(isChosen ? 'nosniff' : undefined)
     expect(heard.headers['content-security-policy']).toBe(isChosen ? 'sandbox' : undefined)
     expect(heard.headers['postern-event-id']).toMatch(/^evt_/)
     const again = await relay.send(source, sent)
-    expect(again).toMatchObject({ status: 200, text })
+    expect(again).toMatchObject({ status, text })
     expect(again.headers['postern-event-id']).toBeUndefined()
   },
 )

@@ -33,6 +33,7 @@ export const PUBLIC_KEY_PRESETS: Presets = {
     },
     needs: ['publicKeys'],
     handshake: 'discord',
+    ingestResponse: { kind: 'empty', status: 204 },
     eventTypeField: 'body.event.type',
   },
   telnyx: {

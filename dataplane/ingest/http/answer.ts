@@ -109,7 +109,7 @@ function accepted(
     case 'default':
       return { status: 200, headers: { 'content-type': JSON_TYPE, ...headers }, body: own }
     case 'empty':
-      return { status: 200, headers, body: '' }
+      return { status: response.status ?? 200, headers, body: '' }
     case 'static': {
       const type = response.contentType ?? 'text/plain; charset=utf-8'
       return {
