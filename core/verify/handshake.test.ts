@@ -127,6 +127,10 @@ describe('handshakeBefore()', () => {
     const query = 'validationToken=Validation%3a+Testing'
     expect(before('graph', { method: 'POST', query })).toEqual(answered(200, 'Validation: Testing'))
     expect(before('graph', { method: 'POST', query, body: '{}' })).toBeUndefined()
+    const small = query.replace('validationToken', 'validationtoken')
+    expect(before('sharePoint', { method: 'POST', query: small })).toEqual(
+      answered(200, 'Validation: Testing'),
+    )
   })
 
   test('eventGrid: grants CloudEvents leave to send when the token is right', () => {

@@ -76,9 +76,10 @@ const BEFORE: Readonly<Partial<Record<HandshakeKind, Handshake>>> = {
   okta,
   braintree,
   empty: ({ view }) => (isGet(view) || view.request.method === 'HEAD' ? text(200, '') : undefined),
+  // SharePoint writes the name of the token in small letters.
   graph: ({ view }) =>
     view.request.method === 'POST' && view.request.body.length === 0
-      ? echo(queryValue(view, 'validationToken'))
+      ? echo(queryValue(view, 'validationToken') ?? queryValue(view, 'validationtoken'))
       : undefined,
   eventGrid: cloudEventsOptions,
   asana,

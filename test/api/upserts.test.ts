@@ -186,7 +186,8 @@ test('secrets that are left out are kept, also through other changes', async () 
 
 test('a preset chooses the methods and the answer that its provider needs, also by PUT', async () => {
   const twilio = { verifier: { preset: 'twilio', secret: 'a-long-secret-1234' } }
-  const expected = { allowedMethods: ['POST', 'GET'], ingestResponse: { kind: 'empty' } }
+  const ingestResponse = { kind: 'static', body: '<Response/>', contentType: 'text/xml' }
+  const expected = { allowedMethods: ['POST', 'GET'], ingestResponse }
   const { status, body } = await put('sources', 'twilio', twilio)
   expect({ status, ...body }).toMatchObject({ status: 201, ...expected })
   expect((await put('sources', 'twilio', twilio)).body).toEqual(body)

@@ -342,6 +342,16 @@ test('discord: a signed ping is answered with type 1, a badly signed one with 40
   expect(await relay.send(source, ping('{"type":2}'))).toMatchObject({ status: 401 })
 })
 
+test('xero: no answer to a signed or a badly signed request has a body', async () => {
+  const source = await relay.make('sources', { verifier: { preset: 'xero', secret: SECRET } })
+  const sign = (secret: string) => createHmac('sha256', secret).update('{}').digest('base64')
+  const sent = (secret: string) => ({ body: '{}', headers: { 'x-xero-signature': sign(secret) } })
+  expect(await relay.send(source, sent('wrong'))).toMatchObject({ status: 401, text: '' })
+  expect(await relay.send(source, sent(SECRET))).toMatchObject({ status: 200, text: '' })
+  const events = await eventsOf(source)
+  expect(events.map(({ status }) => status)).toEqual(['unmatched', 'rejected'])
+})
+
 test('asana: a secret is captured once, while the source has none', async () => {
   const source = await relay.make('sources', { verifier: { preset: 'asana' } })
   const shake = (secret: string): Sent => ({ body: '{}', headers: { 'x-hook-secret': secret } })

@@ -68,6 +68,7 @@ export const BODY_MAC_PRESETS: Presets = {
   }),
   xero: mac('base64', 'x-xero-signature', {
     ingestResponse: { kind: 'empty' },
+    refusesWithoutBody: true,
     eventTypeField: 'body.events[0].eventCategory',
   }),
   quickbooks: mac('base64', 'intuit-signature', { eventTypeField: 'body[0].type' }),
@@ -86,6 +87,7 @@ export const BODY_MAC_PRESETS: Presets = {
   airtable: mac('hex', 'x-airtable-content-mac', {
     prefix: 'hmac-sha256=',
     hmac: { secretEncoding: 'base64' },
+    ingestResponse: { kind: 'empty' },
   }),
   adyenPlatform: mac('base64', 'hmacsignature', {
     hmac: { secretEncoding: 'hex' },

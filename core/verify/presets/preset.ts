@@ -27,6 +27,8 @@ export interface Preset {
   needs?: readonly string[]
   handshake?: HandshakeKind
   ingestResponse?: IngestResponse
+  /** The provider tries the endpoint with wrong signatures, and takes no 401 with a body. */
+  refusesWithoutBody?: true
   allowedMethods?: readonly ('POST' | 'GET')[]
   /** Suggestions for the source: selectors of the event's type and of what names one delivery. */
   eventTypeField?: string

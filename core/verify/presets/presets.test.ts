@@ -237,7 +237,9 @@ test('secretCarriers() says where a request holds the secret itself', () => {
 
 test('the presets that answer in their own way say so', () => {
   expect(PRESETS.get('xero')?.ingestResponse).toEqual({ kind: 'empty' })
-  expect(PRESETS.get('twilio')?.ingestResponse).toEqual({ kind: 'empty' })
+  expect(PRESETS.get('okta')?.ingestResponse).toEqual({ kind: 'empty' })
+  expect(PRESETS.get('airtable')?.ingestResponse).toEqual({ kind: 'empty' })
+  expect(PRESETS.get('twilio')?.ingestResponse).toMatchObject({ body: '<Response/>' })
   expect(PRESETS.get('discord')?.ingestResponse).toEqual({ kind: 'empty', status: 204 })
   expect(
     entries.filter((entry) => entry.forcesIdempotencyKeys).map(({ preset }) => preset),

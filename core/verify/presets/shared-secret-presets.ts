@@ -12,6 +12,7 @@ export const SHARED_SECRET_PRESETS: Presets = {
   }),
   okta: token('header', 'authorization', {
     handshake: 'okta',
+    ingestResponse: { kind: 'empty' },
     eventTypeField: 'body.data.events[0].eventType',
     idempotencyKeys: ['body.eventId'],
   }),
@@ -37,8 +38,8 @@ export const SHARED_SECRET_PRESETS: Presets = {
   docusignBasic: basic({ eventTypeField: 'body.event' }),
   twilio: {
     config: { type: 'twilio' },
-    // Twilio reads an answer as TwiML and warns of JSON.
-    ingestResponse: { kind: 'empty' },
+    // Twilio reads the answer to a message or call as TwiML: this one replies nothing.
+    ingestResponse: { kind: 'static', body: '<Response/>', contentType: 'text/xml' },
     allowedMethods: ['POST', 'GET'],
     eventTypeField: 'body.EventType',
     idempotencyKeys: ['header.i-twilio-idempotency-token'],

@@ -8,6 +8,7 @@ import type { Logger } from '../../../core/log.ts'
 import { nowDoing } from '../../../core/loop/watch.ts'
 import { hasNul } from '../../../core/request/text.ts'
 import { KeysBusy, verifyWithKeys, type KeyStore } from '../../../core/verify/keys.ts'
+import { presetOf } from '../../../core/verify/presets/presets.ts'
 import {
   rejected,
   type SignedRequest,
@@ -152,12 +153,18 @@ async function verified(
   if (verdict.kind !== 'valid') {
     const rejection = verdict.kind === 'rejected' ? verdict : rejected('verifier_misconfigured')
     const eventId = await reject(deps, received, rejection)
-    return { ...refusal('UNAUTHORIZED', 'Signature verification failed'), rejection, eventId }
+    return { ...refusalOf(source), rejection, eventId }
   }
   deps.secretUsage.note(source, verdict.slot)
   const asked = deps.handshakes.after(source, signed, verdict.slot)
   const challenge = asked && (await asked)
   return challenge ?? answerTo(await acceptEvent(deps, received, verdict.once), source.response)
+}
+
+function refusalOf({ config }: IngestSource): Answer {
+  const refused = refusal('UNAUTHORIZED', 'Signature verification failed')
+  const isBare = config !== undefined && presetOf(config)?.refusesWithoutBody === true
+  return isBare ? { ...refused, headers: {}, body: '' } : refused
 }
 
 /** Synchronous where no key has to be fetched, which is nearly always. */
