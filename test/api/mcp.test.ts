@@ -90,15 +90,19 @@ const CLIENTS: [string, (token: string) => Promise<AnyClient>][] = [
 test.for(CLIENTS)('%s lists and calls over two processes in turn', async ([, open]) => {
   const { token } = await seedAgent(world, 'member')
   const client = await open(token)
-  expect(client.getInstructions()).toContain('account.select_project')
+  expect(client.getInstructions()).toContain('account_select_project')
   const { tools } = await client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual(CAPABILITIES.map(({ name }) => name))
-  expect(tools.find(({ name }) => name === 'events.replay')?.annotations).toMatchObject({
+  expect(tools.map(({ name }) => name)).toEqual(CAPABILITIES.map(({ name }) => toolOf(name)))
+  // Claude Desktop refuses a server with any other name, Cursor leaves such tools out.
+  for (const { name } of tools) expect(name).toMatch(/^[a-z_]{1,60}$/)
+  const dotted = CAPABILITIES.map(({ name }) => name)
+  expect(dotted.filter((name) => JSON.stringify(tools).includes(name))).toEqual([])
+  expect(tools.find(({ name }) => name === 'events_replay')?.annotations).toMatchObject({
     readOnlyHint: false,
     openWorldHint: true,
   })
   const call = async (name: string, input: Record<string, unknown> = {}) =>
-    Called.parse(await client.callTool({ name, arguments: input }))
+    Called.parse(await client.callTool({ name: toolOf(name), arguments: input }))
   const early = await call('events.list')
   expect(early.isError).toBe(true)
   expect(JSON.parse(textOf(early))).toMatchObject({ code: 'FORBIDDEN', status: 403 })
@@ -137,6 +141,8 @@ test.for(CLIENTS)('%s lists and calls over two processes in turn', async ([, ope
     code: 'BAD_REQUEST',
     data: { fields: [{ path: 'body.limit' }] },
   })
+  const byName = await client.callTool({ name: 'sources.list', arguments: {} })
+  expect(byName).toEqual(await client.callTool({ name: 'sources_list', arguments: {} }))
   const unknown = await call('events.delete')
   expect(JSON.parse(textOf(unknown))).toMatchObject({ code: 'NOT_FOUND' })
   await client.close()
@@ -195,7 +201,7 @@ test('requests that are none of the protocol are refused in its own words', asyn
   expect(stranger.headers.get('www-authenticate')).toBe('Bearer')
   const listed = await post(JSON.stringify(list), { authorization })
   expect(listed.status).toBe(200)
-  expect(await listed.text()).toContain('events.timeline')
+  expect(await listed.text()).toContain('events_timeline')
 })
 
 test('no client is served a stream that stays open', async () => {
@@ -244,6 +250,9 @@ test('a number that a double would change reaches a filter as it was sent', asyn
   expect(await matches('9007199254740993')).toBe(true)
   expect(await matches('9007199254740992')).toBe(false)
 })
+
+/** The name of a capability's tool. */
+const toolOf = (name: string): string => name.replace('.', '_')
 
 function textOf({ content }: Called): string {
   return content[0]?.text ?? ''
