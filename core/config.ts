@@ -120,6 +120,8 @@ const Settings = z.object({
   OIDC_CLIENT_ID: plainText(CLIENT_LENGTH_MAX).optional(),
   OIDC_CLIENT_SECRET: plainText(CLIENT_LENGTH_MAX).optional(),
   OIDC_NAME: plainText(OIDC_NAME_MAX).default('single sign-on'),
+  /** Whether addresses count as verified although the provider does not say that they are. */
+  OIDC_TRUST_EMAIL: oneOf(['on', 'off']).default('off'),
   /** Domains whose people need no invitation, and what they are then. */
   OIDC_ALLOWED_DOMAINS: domains.default([]),
   OIDC_DEFAULT_ROLE: oneOf(['member', 'admin']).default('member'),

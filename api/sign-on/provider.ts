@@ -10,6 +10,8 @@ export interface ProviderSettings {
   clientSecret: string | undefined
   /** For people. */
   name: string
+  /** Its addresses count as verified, whatever it says of them. */
+  trustsEmail: boolean
 }
 
 /** Who somebody is, as the provider says. */
@@ -17,7 +19,7 @@ export interface Identified {
   issuer: string
   subject: string
   email: string | undefined
-  /** Whether the provider knows that the address is theirs. */
+  /** Whether the provider, or whoever trusts it, says that the address is theirs. */
   isVerified: boolean
   name: string | undefined
   /** For how long the provider had not asked them to prove it, if it says so. */
@@ -83,7 +85,7 @@ export class Provider {
       subject,
       email: textOf(said['email']),
       // Some write it as text.
-      isVerified: String(said['email_verified']) === 'true',
+      isVerified: this.#settings.trustsEmail || String(said['email_verified']) === 'true',
       name: textOf(said['name']),
       provedAgoSeconds: provedAt === undefined ? undefined : toldAt - provedAt,
     }
@@ -117,11 +119,16 @@ export class Provider {
 
 /** The provider that the settings name, if any. */
 export function openProvider(
-  settings: Pick<Config, 'OIDC_ISSUER' | 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET' | 'OIDC_NAME'>,
+  settings: Pick<
+    Config,
+    'OIDC_ISSUER' | 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET' | 'OIDC_NAME' | 'OIDC_TRUST_EMAIL'
+  >,
 ): Provider | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_NAME: name } = settings
   if (issuer === undefined || clientId === undefined) return undefined
-  return new Provider({ issuer, clientId, clientSecret: settings.OIDC_CLIENT_SECRET, name })
+  const trustsEmail = settings.OIDC_TRUST_EMAIL === 'on'
+  const clientSecret = settings.OIDC_CLIENT_SECRET
+  return new Provider({ issuer, clientId, clientSecret, name, trustsEmail })
 }
 
 function textOf(claim: unknown): string | undefined {

@@ -153,6 +153,7 @@ export const BAD_VALUES: Readonly<
   OIDC_CLIENT_ID: [['a\nb', 'must have no control characters']],
   OIDC_CLIENT_SECRET: [['hunter2\nhunter2', 'must have no control characters']],
   OIDC_NAME: [['x'.repeat(61), 'must have 60 characters at most']],
+  OIDC_TRUST_EMAIL: [['yes', 'must be one of on, off']],
   OIDC_ALLOWED_DOMAINS: [
     ['@example.com', '"@example.com" must be a domain'],
     ['example.com;example.org', '"example.com;example.org" must be a domain'],

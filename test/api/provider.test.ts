@@ -99,6 +99,28 @@ test.for([
   expect(rowCount).toBe(0)
 })
 
+test('addresses of a provider that is trusted count as verified, and nothing else changes', async () => {
+  await using elsewhere = await startProvider()
+  await using own = await startOn(elsewhere, { trustsEmail: true })
+  const id = await seedPerson(own, 'cal@example.com', { [own.organisationId]: 'owner' })
+  elsewhere.people.set('silent', { email: 'cal@example.com' })
+  elsewhere.people.set('stranger', { email: 'eve@example.com', email_verified: false })
+  elsewhere.people.set('nameless', {})
+  const arrivals = []
+  for (const name of ['silent', 'stranger', 'nameless']) {
+    elsewhere.person = name
+    const browser = openBrowser(own.apiUrl)
+    const location = await come(browser, await walk(await begin(browser)))
+    const { body } = await browser.visit('GET', '/auth/session')
+    arrivals.push([location, body.user?.id])
+  }
+  expect(arrivals).toEqual([
+    ['/', id],
+    ['/sign-in?problem=unknown', undefined],
+    ['/sign-in?problem=unverified', undefined],
+  ])
+})
+
 test('whoever nobody invited is told so, and no account is made', async () => {
   provider.people.set('eve', { email: 'eve@evil.example', email_verified: true })
   const { location } = await passThrough(openBrowser(world.apiUrl), { as: 'eve' })
@@ -331,7 +353,10 @@ test('without a provider there is nothing to begin', async () => {
 type Browser = ReturnType<typeof openBrowser>
 
 /** A world whose people sign in with this provider. */
-async function startOn(at: TestProvider, options: WorldOptions = {}): Promise<World> {
+async function startOn(
+  at: TestProvider,
+  { trustsEmail = false, ...options }: WorldOptions & { trustsEmail?: boolean } = {},
+): Promise<World> {
   const own = await startWorld({
     signInsPerMinute: 1_000,
     authRequestsPerMinute: 10_000,
@@ -340,6 +365,7 @@ async function startOn(at: TestProvider, options: WorldOptions = {}): Promise<Wo
       clientId: CLIENT.id,
       clientSecret: CLIENT.secret,
       name: 'the test',
+      trustsEmail,
     }),
     ...options,
   })
