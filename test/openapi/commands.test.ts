@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -55,17 +55,31 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'docs/agents.md': ['"data":[', '"project":{'],
   'docs/migrating.md': [
     'made billing-events -> ledger',
+    'made shop-events -> ledger',
+    'made shop-events -> archive, off',
+    'left out billing-events: its check of the type STRIPE',
+    'left out archive: its authentication BEARER_TOKEN',
+    'left out archive: its delivery groups',
+    'left out shop-events-refunds: its filter looks at the path',
     /^billing-events → http\S+$/m,
     /^globex → http\S+$/m,
+    /^initech → http\S+$/m,
     /^partner-events → http\S+$/m,
     'made globex -> globex-billing',
+    'made globex -> globex-ep_2c, off',
     'left out globex-billing: the value of its header authorization',
     'left out globex-ep_2c: its transformation',
+    'left out globex: its Advanced Destination dest_2g, amazonS3',
     'left out stripe-live: its check of the type stripe',
+    'left out nightly-src_2i: its schedule 0 3 * * *',
     'made partner-events -> warehouse',
-    'made partner-events -> reports',
+    'made partner-events -> reports, off',
     'left out order-queue: sources of the type pub_sub',
+    'left out reports: its timeout of 90 s',
     'left out german-orders: its function',
+    'left out first-item: its filter looks at one item of a list, order.items.0.sku',
+    'left out parcels-01U5: its delivery mode at_most_once',
+    'left out parcels-01U6: its own rate limit',
     /left out any-test: .*\$regex/,
   ],
   'docs/receivers.md': ['"whsec_', '"responseStatus":200', /^200$/m],
@@ -149,34 +163,126 @@ const isIn = (text: string | RegExp, stdout: string): boolean =>
 /** Members of what the samples of the page about other relays hold, by its name. */
 const MOVED = {
   destinations: {
-    ledger: { rateLimit: 5, retryPolicy: { strategy: 'exponential', initialDelaySeconds: 60 } },
-    'globex-billing': { rateLimit: 5, headers: { 'x-tenant': '***' }, isEnabled: true },
-    'globex-ep_2c': { isEnabled: false },
+    ledger: {
+      rateLimit: 5,
+      retryPolicy: { strategy: 'exponential', initialDelaySeconds: 60, maxAttempts: 6 },
+    },
+    archive: { method: 'PUT', maxConcurrency: 3, retryPolicy: { maxAttempts: 1 } },
+    'globex-billing': { rateLimit: 5, headers: { 'x-tenant': '***' } },
+    'globex-ep_2c': { isEnabled: true },
     'stripe-live-shop': { url: 'https://shop.example.com/stripe' },
     warehouse: {
       rateLimit: 300,
       rateLimitPeriod: 'minute',
       timeoutMs: 20_000,
       headers: { 'x-key': '***' },
-      retryPolicy: { initialDelaySeconds: 60, maxDelaySeconds: 60, maxAttempts: 4 },
+      retryPolicy: { initialDelaySeconds: 60, maxDelaySeconds: 60, maxAttempts: 3 },
     },
-    reports: { rateLimit: 42, isEnabled: false, retryPolicy: { maxAttempts: 6 } },
+    reports: {
+      rateLimit: 42,
+      isEnabled: true,
+      timeoutMs: 60_000,
+      retryPolicy: { maxAttempts: 5 },
+    },
   },
   connections: {
-    'invoices-to-ledger': { filter: { body: { type: { $startsWith: 'invoice.' } } } },
-    'globex-billing': { filter: { eventTypes: ['invoice.paid', 'invoice.voided'] } },
-    'globex-ep_2c': { filter: { headers: { 'event-channel': { $in: ['beta'] } } } },
+    'billing-events-to-ledger': {
+      isEnabled: true,
+      filter: { body: { type: { $startsWith: 'invoice.' } } },
+    },
+    'shop-events-to-ledger': {
+      filter: {
+        headers: { 'x-shop': 'berlin' },
+        body: { $and: [{ paid: true }, { total: { $gt: 0 } }] },
+      },
+    },
+    'shop-events-archive': { isEnabled: false, filter: null },
+    'globex-billing': {
+      isEnabled: true,
+      filter: { eventTypes: ['invoice.paid', 'invoice.voided'] },
+    },
+    'globex-ep_2c': {
+      isEnabled: false,
+      filter: { headers: { 'event-channels': { $or: [{ $in: ',beta,' }, { $in: ',eu,' }] } } },
+    },
     'stripe-live-shop': { filter: null },
-    'large-orders': { filter: { body: { order: { total: { $gte: 100 } } } } },
-    'german-orders': { filter: { body: { order: { country: 'DE' } } } },
+    'large-orders': {
+      isEnabled: true,
+      filter: {
+        body: {
+          $and: [
+            { order: { total: { $gte: 100 } } },
+            { $not: { type: { $in: ['order.cancelled'] } } },
+          ],
+        },
+      },
+    },
+    'large-orders 2': {
+      filter: { eventTypes: ['order.cancelled'], body: { order: { items: { sku: 'A1' } } } },
+    },
+    'german-orders': { isEnabled: false, filter: { body: { order: { country: 'DE' } } } },
+    'parcels-01U5': { filter: null },
+    'parcels-01U6': { filter: null },
   },
   sources: {
+    'billing-events': { allowedMethods: ['POST', 'PUT'] },
     globex: { eventTypeField: 'header.event-type' },
+    'nightly-src_2i': {},
+    'nightly-src_2j': {},
     'partner-events': {
+      eventTypeField: 'body.type',
       verifier: { algorithm: 'sha512', signature: { names: ['X-Partner-Signature'] } },
       idempotencyKeys: ['header.X-Partner-Id'],
+      ingestResponse: { kind: 'static', body: 'taken', contentType: 'text/plain' },
     },
+    'carrier-01S3': { isEnabled: true },
+    'carrier-01S4': { isEnabled: false },
   },
+}
+/** Things of the samples that are not made. */
+const LEFT_OUT = [
+  'shop-events-refunds',
+  'any-test',
+  'first-item',
+  'large-orders 3',
+  'order-queue',
+  'to-ledger',
+  'parcels',
+  'nightly',
+  'carrier',
+]
+
+/** A project of Convoy that sends: its customers have no source, and an endpoint may have no subscription. */
+const OUTGOING = {
+  project: {
+    type: 'outgoing',
+    config: { strategy: { type: 'linear', duration: 5, retry_count: 0 } },
+  },
+  sources: [],
+  endpoints: ['01E8', '01E9'].map((uid) => ({
+    uid,
+    name: `umbrella-${uid}`,
+    owner_id: 'umbrella',
+    url: `https://umbrella.example.com/${uid}`,
+    status: 'active',
+  })),
+  subscriptions: [
+    {
+      uid: '01U8',
+      name: 'umbrella-all',
+      endpoint_metadata: { uid: '01E8' },
+      filters: [
+        { event_type: '*', headers: { 'x-live': '1' } },
+        { event_type: 'order.paid', raw_query: { shop: 'berlin' } },
+      ],
+    },
+    {
+      uid: '01U9',
+      name: 'umbrella-none',
+      endpoint_metadata: { uid: '01E8' },
+      filters: [{ event_type: '*', enabled_at: null }],
+    },
+  ],
 }
 const Named = z.object({
   data: z.array(z.looseObject({ name: z.string() })),
@@ -193,8 +299,34 @@ test(
       for (const [name, members] of Object.entries(expected)) {
         expect(found.get(name), name).toMatchObject(members)
       }
-      expect(['any-test', 'order-queue'].filter((name) => found.has(name))).toEqual([])
+      expect(LEFT_OUT.filter((name) => found.has(name))).toEqual([])
     }
+  },
+)
+
+test(
+  'the customers of an outgoing project of Convoy are sources, and each of its endpoints has a connection',
+  { timeout: WITHIN_MS },
+  async () => {
+    writeFileSync(join(cwd, 'outgoing.json'), JSON.stringify(OUTGOING))
+    const script = ['from-convoy.mjs', 'outgoing.json']
+    const options = { cwd, env: { ...process.env, ...env }, timeout: WITHIN_MS }
+    const { stdout } = await promisify(execFile)(process.execPath, script, options)
+    expect(stdout).toContain('left out umbrella-none: each of its filters is off')
+    expect(stdout).toMatch(/^umbrella → http\S+$/m)
+    const connections = await allOf('connections')
+    expect(connections.get('umbrella-all')).toMatchObject({
+      filter: {
+        headers: { $and: [{ 'x-live': '1' }, { $not: { 'event-type': { $in: ['order.paid'] } } }] },
+      },
+    })
+    expect(connections.get('umbrella-all 2')).toMatchObject({
+      filter: { eventTypes: ['order.paid'], query: { shop: 'berlin' } },
+    })
+    expect(connections.get('umbrella-01E9')).toMatchObject({ filter: null, isEnabled: true })
+    expect(connections.has('umbrella-none')).toBe(false)
+    const destinations = await allOf('destinations')
+    expect(destinations.get('umbrella-01E9')).toMatchObject({ retryPolicy: { maxAttempts: 1 } })
   },
 )
 
