@@ -21,6 +21,9 @@ import {
 /** The sweeper takes deliveries that the stream refuses beyond this. (architecture: Delivery) */
 const STREAM_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
+/** Copies of the stream where a cluster has servers and room for them: the loss of one server then holds nothing up. */
+const COPIES = 3
+
 /** Messages of one partition in its owner's hands at once: rate times the slowest attempt, parked ones excluded. */
 export const ACKS_PENDING_MAX = 10_000
 
@@ -57,12 +60,28 @@ export async function ensureDeliveryStream(nats: NatsConnection): Promise<JetStr
 async function ensureStream(manager: JetStreamManager): Promise<void> {
   const names = await manager.streams.names(DELIVERY_SUBJECTS).next()
   if (!names.includes(DELIVERY_STREAM)) {
-    await manager.streams.add({ name: DELIVERY_STREAM, ...STREAM })
+    const made = { name: DELIVERY_STREAM, ...STREAM }
+    const isCopied = await isGranted(manager.streams.add({ ...made, num_replicas: COPIES }))
+    if (!isCopied) await manager.streams.add(made)
     return
   }
-  const { config } = await manager.streams.info(DELIVERY_STREAM)
+  const { config, cluster } = await manager.streams.info(DELIVERY_STREAM)
   if (config.max_bytes !== STREAM.max_bytes || config.discard !== STREAM.discard) {
     await manager.streams.update(DELIVERY_STREAM, STREAM)
+  }
+  if (cluster !== undefined && config.num_replicas < COPIES) {
+    await isGranted(manager.streams.update(DELIVERY_STREAM, { num_replicas: COPIES }))
+  }
+}
+
+/** A server alone, and a cluster without servers or room for the copies, refuse them. */
+async function isGranted(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked
+    return true
+  } catch (error) {
+    if (error instanceof JetStreamApiError) return false
+    throw error
   }
 }
 

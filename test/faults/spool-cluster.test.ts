@@ -2,7 +2,7 @@ import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { SPOOL_STREAM } from '../../core/jetstream/stream-subjects.ts'
+import { DELIVERY_STREAM, SPOOL_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { startNatsCluster, type NatsCluster } from '../kit/nats-cluster.ts'
 import { scratch, startTestPostgres } from '../kit/servers.ts'
 import { startLoad } from './load.ts'
@@ -14,6 +14,8 @@ import { until } from './until.ts'
 const PER_SECOND = 40
 const BEFORE = 2 * PER_SECOND
 const AWAY = 12 * PER_SECOND
+/** Sent until a cluster has another leader, with room to spare: it takes some 5 s. */
+const ELECTION = 20 * PER_SECOND
 const READY_MS = 60_000
 const BACK_MS = 60_000
 const REPLICAS = 3
@@ -55,7 +57,11 @@ afterAll(async () => await stack.disposeAsync())
 
 test('without PostgreSQL a spool of three copies outlives the server that leads it, and loses nothing', async () => {
   await using route = await openRoute(relay, 'spooled thrice', { source: KEYED })
-  await until('the spool has its copies', async () => (await copies()) === REPLICAS, READY_MS)
+  await until(
+    'the spool has its copies',
+    async () => (await copies(SPOOL_STREAM)) === REPLICAS,
+    READY_MS,
+  )
   await using load = startLoad({ ...route, perSecond: PER_SECOND })
   await load.reached(BEFORE)
   await (await startTestPostgres(servers)).stop()
@@ -80,8 +86,38 @@ test('without PostgreSQL a spool of three copies outlives the server that leads 
   expect(await missing(relay, sent)).toEqual([])
 }, 180_000)
 
-/** Counts the copies of the spool that are complete. */
-async function copies(): Promise<number> {
-  const { cluster: group } = await manager.streams.info(SPOOL_STREAM)
+test('the stream of deliveries has three copies, and goes on without the server that leads it', async () => {
+  await using route = await openRoute(relay, 'delivered thrice', { source: KEYED })
+  await until(
+    'the stream has its copies',
+    async () => (await copies(DELIVERY_STREAM)) === REPLICAS,
+    READY_MS,
+  )
+  await using load = startLoad({ ...route, perSecond: PER_SECOND })
+  await load.reached(BEFORE)
+  const { cluster: group } = await manager.streams.info(DELIVERY_STREAM)
+  const leader = cluster.nodes.find(({ name }) => name === group?.leader)
+  process.kill(leader?.pid() ?? 0, 'SIGKILL')
+  await load.reached(BEFORE + ELECTION + PER_SECOND)
+  const sent = await load.stop()
+  const { arrivals } = route.destination
+  await leader?.start()
+  await until(
+    'all arrive',
+    () => new Set(sent.map(({ number }) => number)).isSubsetOf(new Set(arrivals.keys())),
+    BACK_MS,
+  )
+  // A delivery that the stream does not take goes out by way of PostgreSQL, at least 20 s later.
+  const ways = sent
+    .slice(-PER_SECOND)
+    .map(({ number, sentAtMs }) => (arrivals.get(number)?.[0]?.atMs ?? Infinity) - sentAtMs)
+  expect(Math.max(...ways)).toBeLessThan(5_000)
+  expect(sent.filter(({ answer }) => answer.kind !== 'accepted')).toEqual([])
+  expect(await missing(relay, sent)).toEqual([])
+}, 180_000)
+
+/** Counts the copies of a stream that are complete. */
+async function copies(stream: string): Promise<number> {
+  const { cluster: group } = await manager.streams.info(stream)
   return 1 + (group?.replicas ?? []).filter(({ current }) => current).length
 }
