@@ -134,7 +134,7 @@ ${codeOf('java').replace('final class Receiver', 'class Receiver')}`.replace(
       'receiver.rb': codeOf('ruby'),
       'main.rb': `require_relative "receiver"
 File.foreach("cases") do |line|
-  secret, id, at, list, body = line.chomp.split("|", -1).map { |text| Base64.decode64(text) }
+  secret, id, at, list, body = line.chomp.split("|", -1).map { |text| text.unpack1("m") }
   headers = { "webhook-id" => id, "webhook-timestamp" => at, "webhook-signature" => list }
   puts verify(secret, headers, body)
 end`,
