@@ -385,6 +385,47 @@ test('the definitions are those of crds/, kept when the release goes', async () 
   }
 })
 
+/** The routes of a release that have timeouts, with them. */
+async function timeoutsOf(gatewayApi: object): Promise<Record<string, unknown>> {
+  const values = { ...LEAST, urls: EVERYTHING.urls, gatewayApi: { enabled: true, ...gatewayApi } }
+  const Route = z.object({ rules: z.tuple([z.object({ timeouts: z.unknown().optional() })]) })
+  const routes = (await render('postern', values))
+    .filter(({ kind }) => kind === 'HTTPRoute')
+    .map(({ metadata, ...rest }) => [metadata.name, Route.parse(rest['spec']).rules[0]] as const)
+  expect(routes).toHaveLength(3)
+  return Object.fromEntries(
+    routes.flatMap(([name, { timeouts }]) => (timeouts === undefined ? [] : [[name, timeouts]])),
+  )
+}
+
+test('sessions and event streams have no timeout, where the Gateway can have none', async () => {
+  const none = { request: '0s' }
+  expect(await timeoutsOf({})).toEqual({ 'r-postern-api': none, 'r-postern-gateway': none })
+  expect(await timeoutsOf({ timeouts: null })).toEqual({})
+})
+
+test('metrics of a role whose Service is public are scraped inside', async () => {
+  const service = { type: 'LoadBalancer' }
+  const objects = await render('postern', { ...LEAST, ingest: { service }, api: { service } })
+  const Spec = z.object({
+    type: z.string().optional(),
+    clusterIP: z.string().optional(),
+    ports: z.array(z.object({ name: z.string() })),
+  })
+  const services = objects
+    .filter(({ kind }) => kind === 'Service')
+    .map(({ metadata, ...rest }) => ({ name: metadata.name, ...Spec.parse(rest['spec']) }))
+  const inside = services.filter(({ ports }) => ports.some(({ name }) => name === 'ops'))
+  expect(inside.map(({ name }) => name).toSorted()).toEqual([
+    'r-postern-api-ops',
+    'r-postern-gateway',
+    'r-postern-housekeeper',
+    'r-postern-ingest-ops',
+    'r-postern-worker',
+  ])
+  expect(inside.filter(({ type = 'ClusterIP' }) => type !== 'ClusterIP')).toEqual([])
+})
+
 test('an autoscaled role leaves its number of pods to the autoscaler', async () => {
   const objects = await render('postern', EVERYTHING)
   const specs = objects
