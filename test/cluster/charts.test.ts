@@ -503,28 +503,58 @@ test(
   CLUSTER_MS,
 )
 
-test('each alert opens when it must, has a runbook, and stays closed otherwise', async () => {
-  const [rule] = (await render('postern', { ...LEAST, ...FOREIGN, urls: EVERYTHING.urls })).filter(
-    ({ kind }) => kind === 'PrometheusRule',
+const Rules = z.looseObject({
+  groups: z.array(
+    z.looseObject({
+      rules: z.array(
+        z.looseObject({
+          alert: z.string(),
+          expr: z.string(),
+          annotations: z.looseObject({ runbook_url: z.string() }),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** The alerts of a release in the namespace `a`. */
+async function rulesOf(values: object): Promise<z.infer<typeof Rules>> {
+  const prometheusRule = { enabled: true, runbookUrl: 'RUNBOOK_URL' }
+  const all = { ...LEAST, serviceMonitor: { enabled: true }, prometheusRule, ...values }
+  const objects = await render('postern', all, { namespace: 'a' })
+  return Rules.parse(objects.find(({ kind }) => kind === 'PrometheusRule')?.['spec'])
+}
+
+test.each([
+  ['four roles', {}, ['ingest', 'worker', 'housekeeper', 'gateway']],
+  ['no gateway', { gateway: { enabled: false } }, ['ingest', 'worker', 'housekeeper']],
+  ['no pods of ingest', { ingest: { replicas: 0 } }, ['worker', 'housekeeper', 'gateway']],
+  ['targets of somebody else', { serviceMonitor: { enabled: false } }, []],
+])('with %s no other is missed', async (_, values, missed) => {
+  const rules = (await rulesOf(values)).groups.flatMap((group) => group.rules)
+  const absent = rules.flatMap(({ expr }) => /absent\(.*="(\w+)"\}/.exec(expr)?.[1] ?? [])
+  expect(absent).toEqual(missed)
+})
+
+test('the volumes that are watched can lie in other namespaces', async () => {
+  const volumes = { namespaces: 'nats|pg', claims: String.raw`nats-js-.*|postgres-\d+` }
+  const prometheusRule = { enabled: true, volumes }
+  const rules = (await rulesOf({ prometheusRule })).groups.flatMap((group) => group.rules)
+  const { expr = '' } = rules.find(({ alert }) => alert === 'PosternVolumeFull') ?? {}
+  expect(expr).toContain(
+    `{namespace=~\`${volumes.namespaces}\`,persistentvolumeclaim=~\`${volumes.claims}\`}`,
   )
+})
+
+test('each alert opens when it must, has a runbook, and stays closed otherwise', async () => {
+  const rules = await rulesOf({})
   const runbook = readFileSync('docs/kubernetes/runbook.md', 'utf8').toLowerCase()
-  const Rules = z.object({
-    groups: z.array(
-      z.object({
-        rules: z.array(
-          z.object({ alert: z.string(), annotations: z.object({ runbook_url: z.string() }) }),
-        ),
-      }),
-    ),
-  })
-  for (const { rules } of Rules.parse(rule?.['spec']).groups) {
-    for (const { alert, annotations } of rules) {
-      expect(runbook).toContain(`\n## ${alert.toLowerCase()}\n`)
-      expect(annotations.runbook_url).toBe(`https://docs.test/runbook#${alert.toLowerCase()}`)
-    }
+  for (const { alert, annotations } of rules.groups.flatMap((group) => group.rules)) {
+    expect(runbook).toContain(`\n## ${alert.toLowerCase()}\n`)
+    expect(annotations.runbook_url).toBe(`RUNBOOK_URL#${alert.toLowerCase()}`)
   }
   await cp('test/cluster/rules.yaml', join(scratch, 'rules.yaml'))
-  await cp('charts/postern/files/rules.yaml', join(scratch, 'rules-under-test.yaml'))
+  await writeFile(join(scratch, 'rules-under-test.yaml'), JSON.stringify(rules))
   const promtool = (await run('test/cluster/promtool.sh')).stdout.trim()
   const { stdout } = await run(promtool, ['test', 'rules', 'rules.yaml'], { cwd: scratch })
   expect(stdout).toContain('SUCCESS')
