@@ -510,7 +510,7 @@ const Rules = z.looseObject({
         z.looseObject({
           alert: z.string(),
           expr: z.string(),
-          annotations: z.looseObject({ runbook_url: z.string() }),
+          annotations: z.looseObject({ runbook_url: z.string().optional() }),
         }),
       ),
     }),
@@ -534,6 +534,12 @@ test.each([
   const rules = (await rulesOf(values)).groups.flatMap((group) => group.rules)
   const absent = rules.flatMap(({ expr }) => /absent\(.*="(\w+)"\}/.exec(expr)?.[1] ?? [])
   expect(absent).toEqual(missed)
+})
+
+test('without a runbook no alert names one', async () => {
+  expect(JSON.stringify(await rulesOf({ prometheusRule: { enabled: true } }))).not.toContain(
+    'runbook',
+  )
 })
 
 test('the volumes that are watched can lie in other namespaces', async () => {
