@@ -7,6 +7,9 @@ import { within } from './within.ts'
 /** Probes come every few seconds; one that hangs on a dead dependency must answer before the next. */
 const READY_TIMEOUT_MS = 2_000
 
+/** Names the process that answers /readyz. */
+export const PROCESS_HEADER = 'postern-process'
+
 export interface Ops {
   host: string
   /** 0 takes a free port. */
@@ -26,6 +29,8 @@ export async function openOps({
   const app = fastify({ logger: false, forceCloseConnections: true })
   app.get('/livez', () => ({ ok: true }))
   app.get('/readyz', async (_request, reply) => {
+    // Whoever started this process sees that no other one answers at its port.
+    void reply.header(PROCESS_HEADER, process.pid)
     try {
       await within(READY_TIMEOUT_MS, ready(), failTimedOut)
       return { ok: true }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,10 +16,10 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 appendFileSync(process.env.NOTES, process.env.OPS_PORT + '\\n')
 if (readFileSync(process.env.NOTES, 'utf8').split('\\n').length === 2) process.exit(1)
-createServer((_, response) => response.end()).listen(Number(process.env.OPS_PORT), '127.0.0.1')
+createServer((_, response) => response.setHeader('postern-process', process.pid).end()).listen(Number(process.env.OPS_PORT), '127.0.0.1')
 `
 
-function openRole(said: string[], opsPort: number) {
+function openRole(said: string[], opsPort: number, onPort: () => void = () => {}) {
   const directory = mkdtempSync(join(tmpdir(), 'postern-role-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const [main, notes] = [join(directory, 'main.mjs'), join(directory, 'notes')]
@@ -32,7 +33,10 @@ function openRole(said: string[], opsPort: number) {
     host: '127.0.0.1',
     opsPort,
     print: (line) => said.push(line),
-    onPort: (port) => told.push(port),
+    onPort: (port) => {
+      told.push(port)
+      onPort()
+    },
     stop: new AbortController().signal,
   })
   return { role, told, ports: () => readFileSync(notes, 'utf8').trim().split('\n').map(Number) }
@@ -59,4 +63,17 @@ test('startRole() gives a role whose port another program uses a free one, and t
   await role.ready()
   expect(ports()).not.toContain(opsPort)
   expect(told).toEqual(ports())
+})
+
+test('startRole() is not ready by the answer of another program that took its port first', async () => {
+  const opsPort = await freePort()
+  const stranger = createHttpServer((_, response) => response.end())
+  onTestFinished(() => void stranger.close())
+  const { role, told, ports } = openRole([], opsPort, () => {
+    if (!stranger.listening) stranger.listen(opsPort, '127.0.0.1')
+  })
+  await using _role = role
+  await role.ready()
+  expect(told).toEqual([opsPort, expect.any(Number)])
+  expect(ports()).toEqual(told)
 })

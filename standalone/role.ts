@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+import { PROCESS_HEADER } from '../core/ops.ts'
 import { urlOn } from './addresses.ts'
 import { answersOk } from './processes/answers-ok.ts'
 import { openBackoff } from './processes/backoff.ts'
@@ -121,7 +122,9 @@ async function untilReady({ name, log, host, stop }: RoleOptions, state: State):
     stop.throwIfAborted()
     if (state.deaths >= DEATHS_MAX)
       throw new Error(`${name} does not start:\n${lastLines(log, 15)}`)
-    return await answersOk(`${urlOn(host, state.opsPort)}/readyz`)
+    // Two installations that start at once may have found the same port free.
+    const isOurs = { [PROCESS_HEADER]: String(state.child?.pid) }
+    return await answersOk(`${urlOn(host, state.opsPort)}/readyz`, isOurs)
   }
   if (await waitFor(isReady, READY_MS)) return
   throw new Error(

@@ -5,14 +5,18 @@ const TIMEOUT_MS = 1_000
 /** Bypasses HTTP_PROXY, which the global agent uses under NODE_USE_ENV_PROXY: our servers are on this machine. */
 const direct = new Agent()
 
-/** Whether a GET of the address is answered within a second, with a 2xx. Never through a proxy. */
-export async function answersOk(url: string): Promise<boolean> {
+/** Whether a GET of the address is answered within a second, with a 2xx and these headers. Never through a proxy. */
+export async function answersOk(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
   const answered = Promise.withResolvers<boolean>()
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const request = get(url, { agent: direct, signal }, (response) => {
     response.resume()
     const status = response.statusCode ?? 0
-    answered.resolve(status >= 200 && status < 300)
+    const areThose = Object.entries(headers).every(([name, is]) => response.headers[name] === is)
+    answered.resolve(status >= 200 && status < 300 && areThose)
   })
   request.on('error', () => answered.resolve(false))
   return await answered.promise
