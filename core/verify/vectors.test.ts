@@ -53,11 +53,6 @@ function configOf(vector: Vector): VerifierConfig {
         ...members,
         signature: { signatureKey: scheme['publicKeyId'] },
       })
-    // Its library takes less than the preset does.
-    case 'contentful': {
-      const { toleranceSeconds } = scheme
-      return VerifierInput.parse({ preset, ...members, timestamp: { toleranceSeconds } })
-    }
     case 'livekit':
       return VerifierInput.parse({ preset, ...members, issuer: [scheme['issuer']] })
     default:

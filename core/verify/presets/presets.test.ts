@@ -235,12 +235,6 @@ test('secretCarriers() says where a request holds the secret itself', () => {
   expect(carriersOf({ preset: 'github' })).toEqual([])
 })
 
-test('contentful: a retry that keeps the time of the first try is in time', () => {
-  expect(VerifierInput.parse({ preset: 'contentful', secret: 's' })).toMatchObject({
-    timestamp: { toleranceSeconds: 300 },
-  })
-})
-
 test('the presets that answer in their own way say so', () => {
   expect(PRESETS.get('xero')?.ingestResponse).toEqual({ kind: 'empty' })
   expect(PRESETS.get('okta')?.ingestResponse).toEqual({ kind: 'empty' })

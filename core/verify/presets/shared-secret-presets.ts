@@ -1,5 +1,11 @@
 import type { Preset, Presets } from './preset.ts'
 
+/** The message is that of every event of a mail; the trace is that of one event, over its retries. */
+const POSTMARK = {
+  eventTypeField: 'body.RecordType',
+  idempotencyKeys: ['header.x-pm-webhook-trace-id'],
+}
+
 /** Providers that send the secret itself, and the two that sign in ways of their own with one. */
 export const SHARED_SECRET_PRESETS: Presets = {
   gitlab: token('header', 'x-gitlab-token', {
@@ -27,8 +33,8 @@ export const SHARED_SECRET_PRESETS: Presets = {
     eventTypeField: 'body[0].eventType',
   }),
   azure: token('query', 'token', {}),
-  postmarkToken: token('query', 'token', { eventTypeField: 'body.RecordType' }),
-  postmark: basic({ eventTypeField: 'body.RecordType' }),
+  postmarkToken: token('query', 'token', POSTMARK),
+  postmark: basic(POSTMARK),
   chargebee: basic({ eventTypeField: 'body.event_type', idempotencyKeys: ['body.id'] }),
   sendgridInbound: basic({}),
   zendeskBasic: basic({

@@ -139,8 +139,7 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
       content: ['{pathEncoded}', '{iriEncoded}', '{path}'].map(
         (path) => `{method}\n${path}\n{signedHeaders}\n{body}`,
       ),
-      // Its own library takes 30 s; a retry follows after as long, and may keep the time of the first try.
-      timestamp: header('x-contentful-timestamp', 'unix_ms', 300),
+      timestamp: header('x-contentful-timestamp', 'unix_ms', 30),
       signedHeaders: {
         in: 'header',
         name: 'x-contentful-signed-headers',
