@@ -90,7 +90,7 @@ test('a preset chooses the methods and the answer that its provider needs', asyn
   })
   expect(source).toMatchObject({
     allowedMethods: ['POST', 'GET'],
-    ingestResponse: { kind: 'empty' },
+    ingestResponse: { kind: 'static', body: '<Response/>', contentType: 'text/xml' },
   })
 })
 
