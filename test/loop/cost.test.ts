@@ -121,7 +121,10 @@ function worstOf<T>(inputs: fc.Arbitrary<T>, act: (input: T) => unknown, runs = 
   let worst = 0
   fc.assert(
     fc.property(inputs, (input) => {
-      worst = Math.max(worst, leastMs(() => act(input)) / turn)
+      const seemed = leastMs(() => act(input)) / turn
+      if (seemed <= worst) return
+      // Somebody else on the machine makes the same work dearer: it is measured again, beside a floor of its own.
+      worst = Math.max(worst, Math.min(seemed, leastMs(() => act(input)) / turnMs()))
     }),
     { numRuns: runs },
   )
