@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { takeDueMails } from '../../core/db/alerts/alert-mails.ts'
 import { openMailer } from '../../core/mail/mailer.ts'
 import { sendAlertMails } from '../../dataplane/housekeeper/alerts/send-mails.ts'
 import { seedPerson, signIn } from '../kit/browser-like.ts'
@@ -63,6 +64,23 @@ test('owners and admins get one mail for all that is open, and members none, fro
   expect(text).toContain(`/p/${tenant.projectId}/connectors/cnr_`)
   const { rows } = await world.pool.query('select from alert_mail')
   expect(rows).toEqual([])
+})
+
+test('when two senders look at once, a single one takes what is due to a person', async () => {
+  await silentTenant('both', 30)
+  await lookTwice()
+  const waiting = 'select count(*)::int as count from alert_mail'
+  const { rows } = await world.pool.query(waiting)
+  for (let round = 0; round < 20; round++) {
+    await world.pool.query(`update alert_mail set due_at = $1`, [new Date(world.clock.now())])
+    const take = async () =>
+      await takeDueMails(world.db, world.clock.now(), { limit: 200, firstWaitSeconds: 60 })
+    const [one, other] = await Promise.all([take(), take()])
+    expect(one.length + other.length).toBe(rows[0].count)
+    const people = new Set(one.map(({ personId }) => personId))
+    expect(other.filter(({ personId }) => people.has(personId))).toEqual([])
+  }
+  await world.pool.query('delete from alert_mail')
 })
 
 test('nobody gets a mail of what they do not want to hear of', async () => {

@@ -69,7 +69,9 @@ export interface DueMail {
 
 /**
  * Takes the mails that are due; each is due again after a wait that doubles with every try, so that one whose sender dies
- * is sent by the next, and that two senders never have the same. A mail to somebody who has become a member is dropped.
+ * is sent by the next, and that two senders never have the same. The second of two at once waits for the first: if it
+ * skipped what that one has locked, a person's mails could be parted and become two letters. A mail to somebody who has
+ * become a member is dropped.
  */
 export async function takeDueMails(
   db: Db,
@@ -81,7 +83,7 @@ export async function takeDueMails(
     with due as materialized (
       select mail.id, membership.role = any(${MAILED_ROLES}::text[]) as is_wanted
       from alert_mail mail join membership using (organisation_id, person_id)
-      where mail.due_at <= ${now} order by mail.due_at limit ${limit} for update of mail skip locked
+      where mail.due_at <= ${now} order by mail.due_at, mail.id limit ${limit} for update of mail
     ), dropped as (
       delete from alert_mail using due where alert_mail.id = due.id and not due.is_wanted
     ), taken as (
