@@ -123,8 +123,8 @@ async function untilReady({ name, log, host, stop }: RoleOptions, state: State):
     if (state.deaths >= DEATHS_MAX)
       throw new Error(`${name} does not start:\n${lastLines(log, 15)}`)
     // Two installations that start at once may have found the same port free.
-    const isOurs = { [PROCESS_HEADER]: String(state.child?.pid) }
-    return await answersOk(`${urlOn(host, state.opsPort)}/readyz`, isOurs)
+    const own = { [PROCESS_HEADER]: String(state.child?.pid) }
+    return await answersOk(`${urlOn(host, state.opsPort)}/readyz`, own)
   }
   if (await waitFor(isReady, READY_MS)) return
   throw new Error(

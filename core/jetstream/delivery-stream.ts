@@ -21,7 +21,7 @@ import {
 /** The sweeper takes deliveries that the stream refuses beyond this. (architecture: Delivery) */
 const STREAM_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
-/** Copies of the stream where a cluster has servers and room for them: the loss of one server then holds nothing up. */
+/** Copies of the stream where a cluster has servers and room for them: the loss of a server then holds deliveries up for seconds. */
 const COPIES = 3
 
 /** Messages of one partition in its owner's hands at once: rate times the slowest attempt, parked ones excluded. */
@@ -60,9 +60,9 @@ export async function ensureDeliveryStream(nats: NatsConnection): Promise<JetStr
 async function ensureStream(manager: JetStreamManager): Promise<void> {
   const names = await manager.streams.names(DELIVERY_SUBJECTS).next()
   if (!names.includes(DELIVERY_STREAM)) {
-    const made = { name: DELIVERY_STREAM, ...STREAM }
-    const isCopied = await isGranted(manager.streams.add({ ...made, num_replicas: COPIES }))
-    if (!isCopied) await manager.streams.add(made)
+    const wanted = { name: DELIVERY_STREAM, ...STREAM }
+    const isCopied = await isGranted(manager.streams.add({ ...wanted, num_replicas: COPIES }))
+    if (!isCopied) await manager.streams.add(wanted)
     return
   }
   const { config, cluster } = await manager.streams.info(DELIVERY_STREAM)

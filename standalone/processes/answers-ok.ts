@@ -15,8 +15,10 @@ export async function answersOk(
   const request = get(url, { agent: direct, signal }, (response) => {
     response.resume()
     const status = response.statusCode ?? 0
-    const areThose = Object.entries(headers).every(([name, is]) => response.headers[name] === is)
-    answered.resolve(status >= 200 && status < 300 && areThose)
+    const hasHeaders = Object.entries(headers).every(
+      ([name, text]) => response.headers[name] === text,
+    )
+    answered.resolve(status >= 200 && status < 300 && hasHeaders)
   })
   request.on('error', () => answered.resolve(false))
   return await answered.promise

@@ -57,18 +57,12 @@ afterAll(async () => await stack.disposeAsync())
 
 test('without PostgreSQL a spool of three copies outlives the server that leads it, and loses nothing', async () => {
   await using route = await openRoute(relay, 'spooled thrice', { source: KEYED })
-  await until(
-    'the spool has its copies',
-    async () => (await copies(SPOOL_STREAM)) === REPLICAS,
-    READY_MS,
-  )
+  await copied(SPOOL_STREAM)
   await using load = startLoad({ ...route, perSecond: PER_SECOND })
   await load.reached(BEFORE)
   await (await startTestPostgres(servers)).stop()
   await load.reached(BEFORE + AWAY / 4)
-  const { cluster: group } = await manager.streams.info(SPOOL_STREAM)
-  const leader = cluster.nodes.find(({ name }) => name === group?.leader)
-  process.kill(leader?.pid() ?? 0, 'SIGKILL')
+  const leader = await killLeaderOf(SPOOL_STREAM)
   await load.reached(BEFORE + AWAY)
   const sent = await load.stop()
   await startTestPostgres(servers)
@@ -88,16 +82,10 @@ test('without PostgreSQL a spool of three copies outlives the server that leads 
 
 test('the stream of deliveries has three copies, and goes on without the server that leads it', async () => {
   await using route = await openRoute(relay, 'delivered thrice', { source: KEYED })
-  await until(
-    'the stream has its copies',
-    async () => (await copies(DELIVERY_STREAM)) === REPLICAS,
-    READY_MS,
-  )
+  await copied(DELIVERY_STREAM)
   await using load = startLoad({ ...route, perSecond: PER_SECOND })
   await load.reached(BEFORE)
-  const { cluster: group } = await manager.streams.info(DELIVERY_STREAM)
-  const leader = cluster.nodes.find(({ name }) => name === group?.leader)
-  process.kill(leader?.pid() ?? 0, 'SIGKILL')
+  const leader = await killLeaderOf(DELIVERY_STREAM)
   await load.reached(BEFORE + ELECTION + PER_SECOND)
   const sent = await load.stop()
   const { arrivals } = route.destination
@@ -116,8 +104,19 @@ test('the stream of deliveries has three copies, and goes on without the server 
   expect(await missing(relay, sent)).toEqual([])
 }, 180_000)
 
-/** Counts the copies of a stream that are complete. */
-async function copies(stream: string): Promise<number> {
+/** Resolves when each copy of a stream is complete. */
+async function copied(stream: string): Promise<void> {
+  const isCopied = async (): Promise<boolean> => {
+    const { cluster: group } = await manager.streams.info(stream)
+    return (group?.replicas ?? []).filter(({ current }) => current).length === REPLICAS - 1
+  }
+  await until(`the stream ${stream} has its copies`, isCopied, READY_MS)
+}
+
+/** Kills the server that leads a stream, and returns it to be started again. */
+async function killLeaderOf(stream: string): Promise<NatsCluster['nodes'][number] | undefined> {
   const { cluster: group } = await manager.streams.info(stream)
-  return 1 + (group?.replicas ?? []).filter(({ current }) => current).length
+  const leader = cluster.nodes.find(({ name }) => name === group?.leader)
+  process.kill(leader?.pid() ?? 0, 'SIGKILL')
+  return leader
 }
