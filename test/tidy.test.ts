@@ -23,6 +23,7 @@ const ALL = [
   'standalone',
   'connector-agent',
   'operator',
+  'dashboard',
   'docs',
   'test',
 ]

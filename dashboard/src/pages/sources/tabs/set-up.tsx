@@ -7,6 +7,7 @@ import { useNames } from '../../../parts/names/names.ts'
 import { SendSample } from '../../../parts/send-sample.tsx'
 import { Command, CopyButton } from '../../../parts/words/copy.tsx'
 import { bytes, counted, whole } from '../../../parts/words/numbers.ts'
+import { quoted } from '../../../parts/words/shell.ts'
 import { Time } from '../../../parts/words/time.tsx'
 import { useProject } from '../../../shell/project.tsx'
 import { MailAddress, SendMail } from '../mail/mail-address.tsx'
@@ -16,7 +17,7 @@ const DAY_MS = 86_400_000
 
 export function SetUp({ source }: { source: Schemas['Source'] }) {
   const isMail = source.kind === 'email'
-  const command = `curl ${source.ingestUrl} \\\n  -H 'content-type: application/json' \\\n  -d '{"type":"test","hello":"world"}'`
+  const command = `curl ${quoted(source.ingestUrl)} \\\n  -H 'content-type: application/json' \\\n  -d '{"type":"test","hello":"world"}'`
   return (
     <>
       <section className="form">
