@@ -41,16 +41,18 @@ export function mountAgents(app: FastifyInstance, deps: Deps): void {
     })
     return await reply.send(answer)
   })
-  app.route({
-    method: ['GET', 'POST', 'DELETE'],
-    url: '/mcp',
-    onRequest,
-    handler: async (request, reply) =>
-      await answerMcp(request, reply, {
-        agent: callerOf(request),
-        signal: departureOf(request, reply),
-      }),
-  })
+  for (const url of ['/mcp', '/mcp/']) {
+    app.route({
+      method: ['GET', 'POST', 'DELETE'],
+      url,
+      onRequest,
+      handler: async (request, reply) =>
+        await answerMcp(request, reply, {
+          agent: callerOf(request),
+          signal: departureOf(request, reply),
+        }),
+    })
+  }
 }
 
 /**

@@ -94,7 +94,8 @@ type Spec<I extends z.ZodObject, O extends z.ZodObject> = Pick<
 }
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true } as const
-const SENDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false } as const
+/** A request to a real endpoint cannot be taken back: clients that ask before what is destructive must ask. */
+const SENDS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false } as const
 
 /** A capability that changes nothing, in a project. */
 export function reads<const I extends z.ZodObject, const O extends z.ZodObject>(

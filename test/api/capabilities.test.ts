@@ -368,7 +368,7 @@ test('the list describes each capability, without references between schemas', a
     const changes = sends || one.name === 'account.select_project'
     expect(one.annotations).toEqual({
       readOnlyHint: !changes,
-      destructiveHint: false,
+      destructiveHint: sends,
       idempotentHint: !sends,
       openWorldHint: sends,
     })
