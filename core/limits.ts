@@ -338,9 +338,15 @@ export const PASSWORD_LENGTH_MAX = 256
 export const PASSWORD_HASHES_AT_ONCE = 2
 export const PASSWORD_HASHES_WAITING_MAX = 100
 
-/** Attempts to sign in to one account from all addresses: so many at once, then one in so many seconds. Ours. */
+/**
+ * Attempts to sign in to one account: so many at once, then one in so many seconds. All strangers share them; each browser that
+ * signed in before and each session has as many of its own. Ours.
+ */
 export const SIGN_INS_PER_ACCOUNT = 20
 export const SIGN_IN_SECONDS_PER_ACCOUNT = 45
+
+/** Days that a browser stays known to an account after it last signed in. Ours. */
+export const KNOWN_BROWSER_DAYS = 180
 
 /** Days that an invitation can be accepted; hours that a link for the first owner or a new password is good. */
 export const INVITATION_DAYS = 7

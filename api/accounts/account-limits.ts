@@ -1,8 +1,7 @@
-import { isIPv6 } from 'node:net'
-
 import { countRequest } from '../../core/db/accounts/account-limits.ts'
 import { refuse } from '../../core/errors.ts'
 import { API_WINDOW_SECONDS } from '../../core/limits.ts'
+import { networkOf } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 
 /** Addresses remembered at once; past it the oldest is forgotten, and asked for again. */
@@ -43,19 +42,6 @@ export class AccountLimits {
     const [oldest] = this.#refused.keys()
     if (this.#refused.size > REFUSED_MAX && oldest !== undefined) this.#refused.delete(oldest)
   }
-}
-
-/** Whoever has one IPv6 address has the 2^64 beside it. */
-function networkOf(address: string): string {
-  const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
-  if (ipv4 !== undefined || !isIPv6(address)) return ipv4 ?? address
-  const [plain = ''] = address.split('%')
-  const [head = '', tail] = plain.split('::')
-  const left = head === '' ? [] : head.split(':')
-  const right = tail === undefined || tail === '' ? [] : tail.split(':')
-  const gap = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
-  const groups = [...left, ...Array.from({ length: gap }, () => '0'), ...right].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
 function refuseCrowd(limit: number, waitMs: number): never {

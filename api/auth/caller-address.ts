@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
 import type { FastifyRequest } from 'fastify'
 
@@ -13,4 +13,22 @@ export function callerAddress({ ip, ips }: Pick<FastifyRequest, 'ip' | 'ips'>): 
   const address: string | undefined = ips?.findLast((one) => isIP(one) !== 0) ?? ip
   // A zone means something on this machine alone.
   return plainAddress((address ?? '').replace(/%.*$/, ''))
+}
+
+/** The network that a request comes from, which shares what a stranger gets: an IPv4 address, or the /64 of an IPv6 one. */
+export function callerNetwork(request: Pick<FastifyRequest, 'ip' | 'ips'>): string {
+  return networkOf(callerAddress(request))
+}
+
+/** Whoever has one IPv6 address has the 2^64 beside it. */
+export function networkOf(address: string): string {
+  const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
+  if (ipv4 !== undefined || !isIPv6(address)) return ipv4 ?? address
+  const [plain = ''] = address.split('%')
+  const [head = '', tail] = plain.split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
+  const groups = [...left, ...Array.from({ length: gap }, () => '0'), ...right].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

@@ -48,7 +48,7 @@ export interface Answer {
   status: number
   /** JSON, or a stream of what the route's content type says. */
   body?: unknown
-  headers?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string | string[]>>
 }
 
 interface Described {

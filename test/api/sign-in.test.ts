@@ -5,7 +5,14 @@ import { insertSession } from '../../core/db/accounts/sessions.ts'
 import { newId } from '../../core/ids.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
 import { pruneAccounts } from '../../dataplane/housekeeper/tasks/accounts.ts'
-import { openBrowser, PASSWORD, seedPerson, setupToken, signIn } from '../kit/browser-like.ts'
+import {
+  openBrowser,
+  PASSWORD,
+  seedPerson,
+  setupToken,
+  signIn,
+  type Browser,
+} from '../kit/browser-like.ts'
 import { uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
@@ -103,7 +110,7 @@ test('a person signs in, reads who they are, signs out; the cookie is dead then'
     organisations: [{ id: world.organisationId, role: 'member' }],
   })
   expect((await browser.visit('POST', '/auth/sign-out')).status).toBe(204)
-  expect(browser.cookie).toBeUndefined()
+  expect(browser.cookie).not.toContain('postern=')
   const dead = await browser.visit('GET', '/auth/session', undefined, { cookie: cookie ?? '' })
   expect(dead.body).toMatchObject(REFUSED)
 })
@@ -170,7 +177,7 @@ test('a session that was there before the sign-in ends with it: nobody can fix o
 test('the database holds no token and no password', async () => {
   await seedPerson(world, 'fay@example.com', {})
   const browser = await signIn(world, 'fay@example.com')
-  const token = browser.cookie?.split('=')[1] ?? ''
+  const token = /^postern=([^;]+)/.exec(browser.cookie ?? '')?.[1] ?? ''
   const { rows } = await world.pool.query('select token_hash from session where token_hash = $1', [
     hashSecret(token),
   ])
@@ -321,6 +328,88 @@ test('an account is not guessed at from many addresses', async () => {
   expect(new Set(statuses)).toEqual(new Set([401]))
   const late = await guess(100, 'wrong')
   expect(late.body).toMatchObject({ code: 'RATE_LIMITED', data: { limit: 20 } })
+})
+
+test('strangers who use up the attempts of an account shut out neither its known browsers nor its sessions', async () => {
+  const email = 'max@example.com'
+  await seedPerson(world, email, {})
+  const known = await signIn(world, email)
+  const away = await signIn(world, email)
+  await away.visit('POST', '/auth/sign-out')
+  const enter = async (browser: Browser, password = PASSWORD) =>
+    (await browser.visit('POST', '/auth/sign-in', { email, password })).status
+  const stranger = openBrowser(world.apiUrl)
+  for (let n = 0; n < 20; n++) expect(await enter(stranger, 'wrong')).toBe(401)
+  expect(await enter(stranger)).toBe(429)
+  expect(await enter(away)).toBe(200)
+  expect((await known.visit('POST', '/auth/confirm-password', { password: PASSWORD })).status).toBe(
+    204,
+  )
+  const wish = { currentPassword: PASSWORD, newPassword: PASSWORD }
+  expect((await known.visit('POST', '/auth/password', wish)).status).toBe(204)
+  expect(await enter(stranger), 'strangers stay out').toBe(429)
+  expect(await enter(known), 'the browser that changed the password is known').toBe(200)
+  expect(await enter(away), 'another one is a stranger by the change').toBe(429)
+})
+
+test('a known browser and a session have twenty attempts of their own, and no more', async () => {
+  const email = 'nia@example.com'
+  await seedPerson(world, email, {})
+  const browser = await signIn(world, email)
+  const confirm = async () =>
+    (await browser.visit('POST', '/auth/confirm-password', { password: 'wrong' })).status
+  for (let n = 0; n < 20; n++) expect(await confirm()).toBe(400)
+  expect(await confirm()).toBe(429)
+  const guess = async (password: string) =>
+    (await browser.visit('POST', '/auth/sign-in', { email, password })).status
+  for (let n = 0; n < 40; n++) expect(await guess('wrong')).toBe(401)
+  expect(await guess(PASSWORD), 'those of strangers are used up as well').toBe(429)
+})
+
+test('a cookie of a known browser is good for its own account and password, unaltered, for 180 days', async () => {
+  await using own = await startWorld({ signInsPerMinute: 1_000 })
+  const email = 'oda@example.com'
+  await seedPerson(own, email, {})
+  await seedPerson(own, 'pat@example.com', {})
+  const oda = await signIn(own, email)
+  const pat = await signIn(own, 'pat@example.com')
+  const cookieOf = (browser: Browser) => /postern-known-[^;]+/.exec(browser.cookie ?? '')?.[0] ?? ''
+  const [name = '', sealed = ''] = cookieOf(oda).split('=')
+  const enter = async (cookie: string) =>
+    await openBrowser(own.apiUrl).visit(
+      'POST',
+      '/auth/sign-in',
+      { email, password: 'wrong' },
+      { cookie },
+    )
+  for (let n = 0; n < 20; n++) await enter('')
+  const forged = [
+    '',
+    `${name}=${cookieOf(pat).split('=')[1]}`,
+    `${name}=${sealed.slice(0, -6)}AAAAAA`,
+    `${name}=${Buffer.from('{"id":"x"}').toString('base64url')}`,
+    `${name}=${'A'.repeat(2_000)}`,
+  ]
+  for (const cookie of forged) expect((await enter(cookie)).status, cookie).toBe(429)
+  expect((await enter(`${name}=${sealed}`)).status).toBe(401)
+  own.clock.advance(181 * DAY_MS)
+  expect((await enter(`${name}=${sealed}`)).status).toBe(429)
+})
+
+test('no password is hashed for a link that is not good, nor for an address that is taken', async () => {
+  await using own = await startWorld({ signUp: 'open', authRequestsPerMinute: 1_000 })
+  await seedPerson(own, 'taken@example.com', {})
+  const browser = openBrowser(own.apiUrl)
+  const before = work.hashes
+  const person = { email: 'taken@example.com', name: 'P', password: PASSWORD }
+  const answers = [
+    await browser.visit('POST', '/auth/reset', { token: 'x', password: PASSWORD }),
+    await browser.visit('POST', '/auth/setup', { ...person, token: 'x' }),
+    await browser.visit('POST', '/auth/invitations/accept', { ...person, token: 'x' }),
+    await browser.visit('POST', '/auth/sign-up', { ...person, organisationName: 'O' }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 409])
+  expect(work.hashes).toBe(before)
 })
 
 test('a person has fifty sessions; the oldest ends', async () => {

@@ -58,12 +58,12 @@ export function openBrowser(apiUrl: string): Browser {
         },
         ...(text !== undefined && { body: text }),
       })
-      const [set] = response.headers.getSetCookie()
-      if (set !== undefined) {
-        browser.setCookie = set
-        const [pair = ''] = set.split(';')
+      const set = response.headers.getSetCookie()
+      browser.setCookie = set[0] ?? browser.setCookie
+      for (const one of set) {
+        const [pair = ''] = one.split(';')
         const [name = ''] = pair.split('=')
-        if (/Max-Age=0\b/.test(set)) kept.delete(name)
+        if (/Max-Age=0\b/.test(one)) kept.delete(name)
         else kept.set(name, pair)
       }
       const isStream = response.headers.get('content-type') === 'text/event-stream'
@@ -95,7 +95,7 @@ export async function seedPerson(
   roles: Readonly<Record<string, Role>>,
 ): Promise<string> {
   const now = new Date(world.clock.now())
-  hash ??= await hashPassword(PASSWORD)
+  hash ??= await hashPassword(PASSWORD, 'a test')
   const id = newId(now.getTime())
   await insertPerson(world.db, { id, email, name: email, passwordHash: hash, createdAt: now })
   for (const [organisationId, role] of Object.entries(roles)) {

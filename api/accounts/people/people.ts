@@ -2,7 +2,12 @@ import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
 import { listMemberships } from '../../../core/db/accounts/memberships.ts'
-import { EMAIL_TAKEN, insertPerson, type Person } from '../../../core/db/accounts/people.ts'
+import {
+  EMAIL_TAKEN,
+  findPersonByEmail,
+  insertPerson,
+  type Person,
+} from '../../../core/db/accounts/people.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { violates } from '../../../core/db/connection/failures.ts'
 import { refuse } from '../../../core/errors.ts'
@@ -21,13 +26,13 @@ export const NewPassword = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENG
 /** A password as it is given; one that breaks a newer rule is still the person's. */
 export const GivenPassword = z.string().min(1).max(PASSWORD_LENGTH_MAX)
 
-/** A person who is to be, the password hashed already: that takes longer than a transaction should. */
+/** A person who is to be, the password hashed already, in turn with other clients: that takes longer than a transaction should. */
 export async function newPerson(
   wish: { email: string; name: string; password: string },
-  nowMs: number,
+  { nowMs, by }: { nowMs: number; by: string },
 ): Promise<Person> {
   const { email, name, password } = wish
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, by)
   return { id: newId(nowMs), email, name, passwordHash, createdAt: new Date(nowMs) }
 }
 
@@ -36,11 +41,18 @@ export async function addPerson(tx: Db, person: Person): Promise<void> {
   try {
     await insertPerson(tx, person)
   } catch (error) {
-    if (violates(error, EMAIL_TAKEN)) {
-      refuse('CONFLICT', `There is an account for "${person.email}" already: sign in to it`)
-    }
+    if (violates(error, EMAIL_TAKEN)) refuseTaken(person.email)
     throw error
   }
+}
+
+/** The same before the password is hashed. */
+export async function demandFree(db: Db, email: string): Promise<void> {
+  if ((await findPersonByEmail(db, email)) !== undefined) refuseTaken(email)
+}
+
+function refuseTaken(email: string): never {
+  refuse('CONFLICT', `There is an account for "${email}" already: sign in to it`)
 }
 
 /** Who is signed in, and the organisations that they are members of. */

@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+
 import { insertMembership } from '../../../core/db/accounts/memberships.ts'
 import { countMembers, findMember } from '../../../core/db/accounts/memberships.ts'
 import { findPersonByEmail, type Person } from '../../../core/db/accounts/people.ts'
@@ -16,11 +18,12 @@ import { refuse, refuseField } from '../../../core/errors.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
 import { entitlementsOf } from '../../../core/plans/plans.ts'
+import { callerNetwork } from '../../auth/caller-address.ts'
 import type { Deps } from '../../deps.ts'
 import { auditMember } from '../organisations/members.ts'
 import { refuseLink } from '../people/links.ts'
 import { addPerson, newPerson, NewPassword, type Entrance } from '../people/people.ts'
-import { provePassword } from '../people/prove-password.ts'
+import { provePassword, type Proved } from '../people/prove-password.ts'
 
 /** Whoever accepts, by their own account or by that of their session. */
 export interface Acceptance {
@@ -31,15 +34,16 @@ export interface Acceptance {
 }
 
 /** Somebody who is to be a member, and the account that has to be made for it, if any. */
-interface Joiner {
-  personId: string
-  email: string
-  name: string
+interface Joiner extends Proved {
   made: Person | undefined
 }
 
 /** The account of whoever holds an invitation: the one that they have, by its password, or a new one. */
-export async function joinerOf(deps: Deps, acceptance: Acceptance): Promise<Joiner> {
+export async function joinerOf(
+  deps: Deps,
+  request: FastifyRequest,
+  acceptance: Acceptance,
+): Promise<Joiner> {
   const { token, email, name, password } = acceptance
   const invitation = await findOpenInvitation(
     deps.db,
@@ -49,13 +53,14 @@ export async function joinerOf(deps: Deps, acceptance: Acceptance): Promise<Join
   if (invitation === undefined) refuseLink()
   refuseOther(invitation, email)
   if ((await findPersonByEmail(deps.db, email)) !== undefined) {
-    return { ...(await provePassword(deps, email, password)), made: undefined }
+    return { ...(await provePassword(deps, request, { email, password })), made: undefined }
   }
   if (name === undefined) refuseField('body.name', 'Expected the name of a new account')
   const { error } = NewPassword.safeParse(password)
   if (error !== undefined) refuseField('body.password', error.issues[0]?.message ?? 'Is too short')
-  const made = await newPerson({ email, name, password }, deps.clock.now())
-  return { personId: made.id, email, name, made }
+  const asked = { nowMs: deps.clock.now(), by: callerNetwork(request) }
+  const made = await newPerson({ email, name, password }, asked)
+  return { personId: made.id, email, name, passwordHash: made.passwordHash, made }
 }
 
 /** Makes somebody a member as the invitation of a token says, which is used up. To be called in a transaction. */

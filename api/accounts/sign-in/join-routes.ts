@@ -1,21 +1,22 @@
 import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
-import { takeLink } from '../../../core/db/accounts/links.ts'
+import { hasLink, takeLink } from '../../../core/db/accounts/links.ts'
 import { hasOwner } from '../../../core/db/accounts/memberships.ts'
 import { findPerson, setPassword } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import { refuse } from '../../../core/errors.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
-import { callerAddress } from '../../auth/caller-address.ts'
+import { callerAddress, callerNetwork } from '../../auth/caller-address.ts'
 import { Name } from '../../http/fields.ts'
 import { beginSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
 import { auditPerson } from '../organisations/members.ts'
+import { rememberBrowser } from '../people/known-browser.ts'
 import { mailResetLink, refuseLink } from '../people/links.ts'
-import { GivenPassword, newPerson, NewPassword, viewSession } from '../people/people.ts'
+import { demandFree, GivenPassword, newPerson, NewPassword, viewSession } from '../people/people.ts'
 import { acceptInvitation, joinerOf } from './accept.ts'
 import { setUp } from './setup.ts'
 import { signUp } from './sign-up.ts'
@@ -47,7 +48,10 @@ export const JOIN_ROUTES = [
     who: 'anybody',
     body: z.strictObject({ token: Token, email: Email, name: Name, password: NewPassword }),
     async handle({ deps, request, body: { token, ...wish } }) {
-      const person = await newPerson(wish, deps.clock.now())
+      const now = new Date(deps.clock.now())
+      if (!(await hasLink(deps.db, 'setup', hashSecret(token), now))) refuseLink()
+      const asked = { nowMs: now.getTime(), by: callerNetwork(request) }
+      const person = await newPerson(wish, asked)
       const actor = { name: 'setup', address: callerAddress(request) }
       const tenancy = { ...deps, actor }
       const plan = deps.accounts.defaultPlan
@@ -57,7 +61,8 @@ export const JOIN_ROUTES = [
       })
       await ensurePartitions(deps.db, deps.clock.now())
       const session = await viewSession(deps.db, { personId: person.id, ...wish })
-      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+      const known = rememberBrowser(deps, request, person)
+      return { status: 201, headers: { 'set-cookie': [cookie, known] }, body: session }
     },
   }),
   accountRoute({
@@ -76,14 +81,17 @@ export const JOIN_ROUTES = [
       if (deps.accounts.signUp !== 'open') {
         refuse('FORBIDDEN', 'Cannot sign up here: somebody has to invite you')
       }
-      const person = await newPerson(wish, deps.clock.now())
+      await demandFree(deps.db, wish.email)
+      const asked = { nowMs: deps.clock.now(), by: callerNetwork(request) }
+      const person = await newPerson(wish, asked)
       const cookie = await deps.db.transaction().execute(async (tx) => {
         await signUp(tx, { ...deps, address: callerAddress(request) }, { person, organisationName })
         return await beginSession(tx, deps, request, { personId: person.id })
       })
       await ensurePartitions(deps.db, deps.clock.now())
       const session = await viewSession(deps.db, { personId: person.id, ...wish })
-      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+      const known = rememberBrowser(deps, request, person)
+      return { status: 201, headers: { 'set-cookie': [cookie, known] }, body: session }
     },
   }),
   accountRoute({
@@ -99,13 +107,14 @@ export const JOIN_ROUTES = [
       password: GivenPassword,
     }),
     async handle({ deps, request, body }) {
-      const joiner = await joinerOf(deps, { ...body, name: body.name })
+      const joiner = await joinerOf(deps, request, { ...body, name: body.name })
       const cookie = await deps.db.transaction().execute(async (tx) => {
         await acceptInvitation(tx, { ...deps, address: callerAddress(request) }, body.token, joiner)
         return await beginSession(tx, deps, request, joiner)
       })
       const session = await viewSession(deps.db, joiner)
-      return { status: 201, headers: { 'set-cookie': cookie }, body: session }
+      const known = rememberBrowser(deps, request, joiner)
+      return { status: 201, headers: { 'set-cookie': [cookie, known] }, body: session }
     },
   }),
   accountRoute({
@@ -129,10 +138,12 @@ export const JOIN_ROUTES = [
     who: 'anybody',
     body: z.strictObject({ token: Token, password: NewPassword }),
     async handle({ deps, request, body: { token, password } }) {
-      const hash = await hashPassword(password)
       const now = new Date(deps.clock.now())
-      await deps.db.transaction().execute(async (tx) => {
-        const { personId } = (await takeLink(tx, 'reset', hashSecret(token), now)) ?? refuseLink()
+      const tokenHash = hashSecret(token)
+      if (!(await hasLink(deps.db, 'reset', tokenHash, now))) refuseLink()
+      const hash = await hashPassword(password, callerNetwork(request))
+      const email = await deps.db.transaction().execute(async (tx) => {
+        const { personId } = (await takeLink(tx, 'reset', tokenHash, now)) ?? refuseLink()
         const person = personId === null ? undefined : await findPerson(tx, personId)
         if (person === undefined) refuseLink()
         await setPassword(tx, person.id, hash, now)
@@ -140,8 +151,10 @@ export const JOIN_ROUTES = [
         const actor = personAt(person.id, request)
         const entry = { actor, action: 'user.reset-password', now: now.getTime() }
         await auditPerson(tx, { personId: person.id, email: person.email }, entry)
+        return person.email
       })
-      return { status: 204 }
+      const known = rememberBrowser(deps, request, { email, passwordHash: hash })
+      return { status: 204, headers: { 'set-cookie': known } }
     },
   }),
 ]

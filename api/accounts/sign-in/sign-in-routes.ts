@@ -4,12 +4,14 @@ import { hashPassword } from '../../../core/accounts/password.ts'
 import { deleteLinks } from '../../../core/db/accounts/links.ts'
 import { setPassword, setPersonName } from '../../../core/db/accounts/people.ts'
 import { deleteSessions, noteAuthenticated } from '../../../core/db/accounts/sessions.ts'
+import { callerNetwork } from '../../auth/caller-address.ts'
 import { Name } from '../../http/fields.ts'
 import { isOverTls, noCookie } from '../../sessions/cookie.ts'
 import { beginSession, endSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
 import { auditPerson } from '../organisations/members.ts'
+import { rememberBrowser } from '../people/known-browser.ts'
 import { GivenPassword, NewPassword, viewSession } from '../people/people.ts'
 import { proveOwn, provePassword } from '../people/prove-password.ts'
 
@@ -26,13 +28,13 @@ export const SIGN_IN_ROUTES = [
     isSignIn: true,
     body: z.strictObject({ email: Email, password: GivenPassword }),
     async handle({ deps, request, body: { email, password } }) {
-      const person = await provePassword(deps, email, password)
+      const person = await provePassword(deps, request, { email, password })
       const cookie = await deps.db
         .transaction()
         .execute(async (tx) => await beginSession(tx, deps, request, person))
       return {
         status: 200,
-        headers: { 'set-cookie': cookie },
+        headers: { 'set-cookie': [cookie, rememberBrowser(deps, request, person)] },
         body: await viewSession(deps.db, person),
       }
     },
@@ -81,8 +83,9 @@ export const SIGN_IN_ROUTES = [
     isSignIn: true,
     body: z.strictObject({ currentPassword: GivenPassword, newPassword: NewPassword }),
     async handle({ deps, request, session, body: { currentPassword, newPassword } }) {
-      await proveOwn(deps, session.personId, currentPassword, 'currentPassword')
-      const hash = await hashPassword(newPassword)
+      const given = { session, password: currentPassword, member: 'currentPassword' }
+      await proveOwn(deps, request, given)
+      const hash = await hashPassword(newPassword, callerNetwork(request))
       const now = new Date(deps.clock.now())
       await deps.db.transaction().execute(async (tx) => {
         await setPassword(tx, session.personId, hash, now)
@@ -94,7 +97,8 @@ export const SIGN_IN_ROUTES = [
         const entry = { actor, action: 'user.change-password', now: now.getTime() }
         await auditPerson(tx, session, entry)
       })
-      return { status: 204 }
+      const known = rememberBrowser(deps, request, { email: session.email, passwordHash: hash })
+      return { status: 204, headers: { 'set-cookie': known } }
     },
   }),
   accountRoute({
@@ -105,8 +109,8 @@ export const SIGN_IN_ROUTES = [
     who: 'session',
     isSignIn: true,
     body: z.strictObject({ password: GivenPassword }),
-    async handle({ deps, session, body: { password } }) {
-      await proveOwn(deps, session.personId, password, 'password')
+    async handle({ deps, request, session, body: { password } }) {
+      await proveOwn(deps, request, { session, password, member: 'password' })
       await noteAuthenticated(deps.db, session.id, new Date(deps.clock.now()))
       return { status: 204 }
     },

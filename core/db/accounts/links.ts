@@ -33,6 +33,23 @@ export async function replaceLink(
     .execute()
 }
 
+/** Whether a link is good. Cheap, before any work for its holder; the link stays. */
+export async function hasLink(
+  db: Db,
+  kind: LinkKind,
+  tokenHash: Buffer,
+  now: Date,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('account_link')
+    .select('kind')
+    .where('token_hash', '=', tokenHash)
+    .where('kind', '=', kind)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 /** Uses a link up: of all who hold it, however many come at once, the first gets it. */
 export async function takeLink(
   db: Db,
