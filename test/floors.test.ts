@@ -79,7 +79,11 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['core/await-services.ts'],
   ],
   [
-    ['dataplane/ingest/budgets', 'dataplane/ingest/trace'],
+    [
+      'dataplane/ingest/budgets',
+      'dataplane/ingest/email/message/address',
+      'dataplane/ingest/trace',
+    ],
     ['dataplane/ingest/accept'],
     ['dataplane/ingest/email/message', 'dataplane/ingest/http', 'dataplane/ingest/spool'],
     ['dataplane/ingest/email'],

@@ -1,6 +1,7 @@
-import type { Address, Attachment, Email } from 'postal-mime'
+import { decodeWords, type Attachment, type Email } from 'postal-mime'
 
 import { decodeText } from '../../../../core/request/text.ts'
+import { readAddresses } from './address/address-list.ts'
 import type { MailHead } from './head.ts'
 import type { Recipient } from './recipient.ts'
 
@@ -31,11 +32,12 @@ export function payloadOf(
   head: MailHead,
   { mailFrom, authentication }: { mailFrom: string; authentication: Authentication },
 ): object {
+  const from = peopleOf(head, 'from')
   return {
-    from: people(mail.from)[0] ?? null,
-    to: people(mail.to),
-    cc: people(mail.cc),
-    replyTo: people(mail.replyTo),
+    from: from.find(({ address }) => address !== '') ?? from[0] ?? null,
+    to: peopleOf(head, 'to'),
+    cc: peopleOf(head, 'cc'),
+    replyTo: peopleOf(head, 'reply-to'),
     subject: mail.subject ?? null,
     date: mail.date ?? null,
     messageId: mail.messageId ?? null,
@@ -60,15 +62,12 @@ export function bodyFor(read: Buffer, envelope: Envelope, { address, tag }: Reci
   return Buffer.concat([read, Buffer.from(`,${JSON.stringify(own).slice(1)}`)])
 }
 
-/** With the members of each group in its place. */
-function people(given: Address | Address[] | undefined): Person[] {
-  return [given ?? []]
-    .flat()
-    .flatMap((one) =>
-      one.group === undefined
-        ? [{ name: one.name, address: one.address }]
-        : one.group.map(({ name, address }) => ({ name, address })),
-    )
+/** The addresses of the headers of a name. Encoded words are decoded last: they are no part of an address. */
+function peopleOf(head: MailHead, header: string): Person[] {
+  return head
+    .filter(([name]) => name.toLowerCase() === header)
+    .flatMap(([, value]) => readAddresses(decodeText(value)))
+    .map(({ name, address }) => ({ name: decodeWords(name), address }))
 }
 
 /** By name in lower case; a list where a header came more than once. */
