@@ -90,12 +90,15 @@ export const BODY_RATE_SECONDS = 10
 export const BODY_BYTES_PER_SECOND_MIN = 500
 
 /**
- * The listener of mail: connections, all of them and those of one address; seconds in which a sender may say nothing, and
- * for one message; recipients of a message; refused ones of a connection; a command. Ours.
+ * The listener of mail: connections, all of them, those of one address and those of one network (/24, /48); seconds in which
+ * a sender may say nothing, have no message under way, and for one message; recipients of a message; refused ones of a
+ * connection; a command. Ours.
  */
-export const SMTP_CONNECTIONS_MAX = 100
+export const SMTP_CONNECTIONS_MAX = 500
 export const SMTP_CONNECTIONS_PER_ADDRESS = 10
+export const SMTP_CONNECTIONS_PER_NETWORK = 50
 export const SMTP_IDLE_SECONDS = 30
+export const SMTP_WITHOUT_MAIL_SECONDS = 60
 export const SMTP_MESSAGE_SECONDS = 300
 export const MAIL_RECIPIENTS_MAX = 10
 export const SMTP_REFUSED_RECIPIENTS_MAX = 20
@@ -112,10 +115,18 @@ export const MAIL_ATTACHMENTS_MAX = 50
 export const MAIL_BODY_BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * Bytes of mails that arrive at once, and of those that are read at once; seconds after which reading one is given up, and for
- * the names that its authentication looks up. Ours.
+ * Bytes of mails that arrive at once or are not answered: all of them, and past half of that those of one source, one
+ * organisation and one address of a sender. A slower mail is given up, as a body is. Ours.
  */
 export const MAIL_ARRIVING_BYTES_MAX = 64 * 1024 * 1024
+export const MAIL_ARRIVING_SOURCE_BYTES = 16 * 1024 * 1024
+export const MAIL_ARRIVING_ORGANISATION_BYTES = 48 * 1024 * 1024
+export const MAIL_ARRIVING_SENDER_BYTES = 16 * 1024 * 1024
+
+/**
+ * Bytes of mails that are read at once; seconds after which reading one is given up, and for the names that its
+ * authentication looks up. Ours.
+ */
 export const MAIL_READING_BYTES_MAX = 16 * 1024 * 1024
 export const MAIL_READ_SECONDS = 15
 export const MAIL_LOOKUP_SECONDS = 3

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { addressClass, compileCidrs, isReachable } from './address.ts'
+import { addressClass, compileCidrs, isReachable, networkOf } from './address.ts'
 
 const LITERALS = [
   ['0.0.0.0', 'unspecified'],
@@ -166,3 +166,14 @@ function turnedHexOf(ip: string): string {
 function groups([a = 0, b = 0, c = 0, d = 0]: readonly number[]): string {
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }
+
+test.for([
+  ['192.0.2.7', '192.0.2.7/32', '192.0.2.0/24'],
+  ['::ffff:192.0.2.7', '192.0.2.7/32', '192.0.2.0/24'],
+  ['2001:db8:1:2:3::4', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+  ['fe80::1%eth0', 'fe80::/64', 'fe80::/48'],
+  ['no address', 'no address', 'no address'],
+] as const)('networkOf(%s) is the network of its holder', ([ip, own, wide]) => {
+  expect(networkOf(ip)).toBe(own)
+  expect(networkOf(ip, { ipv4Bits: 24, ipv6Bits: 48 })).toBe(wide)
+})

@@ -76,6 +76,9 @@ const CARRIERS = [
   { cidr: compileCidr('::/96'), at: 12 },
 ]
 
+/** IPv4 addresses, as a socket of both families has them. */
+const MAPPED = compileCidr('::ffff:0:0/96')
+
 const TEREDO = compileCidr('2001::/32')
 
 /** The class of an address, by the IPv4 address inside it where it carries one. (decisions: Delivery, SSRF) */
@@ -100,6 +103,22 @@ export function isWithin(ip: string, cidrs: CompiledCidrs): boolean {
   return cidrs.some(
     (cidr) => contains(cidr, bytes) || (carried !== undefined && contains(cidr, carried)),
   )
+}
+
+/**
+ * The network that an address lies in, as a CIDR: of an IPv4 address by its first `ipv4Bits`, of an IPv6 one by its first
+ * `ipv6Bits`, since the holder of one has all of a /64. An IPv4 address that is written as IPv6 is itself.
+ */
+export function networkOf(
+  ip: string,
+  { ipv4Bits, ipv6Bits } = { ipv4Bits: 32, ipv6Bits: 64 },
+): string {
+  const bytes = bytesOf(ip)
+  if (bytes === undefined) return ip
+  const isMapped = bytes.length === 16 && contains(MAPPED, bytes)
+  const own = isMapped ? bytes.subarray(12) : bytes
+  const bits = own.length === 4 ? ipv4Bits : ipv6Bits
+  return `${textOf(own.map((byte, at) => byte & maskAt(bits - at * 8)))}/${bits}`
 }
 
 /** Addresses and CIDRs of both families. Throws an error that names the first bad one. */

@@ -15,10 +15,11 @@ async function open(
   trusted: string[],
   registry = new Registry(),
   log = pino({ level: 'silent' }),
+  networkMax?: number,
 ): Promise<Server> {
   const server = createServer((_request, response) => response.end('taken'))
   const cap = { max: 2, trusted: compileCidrs(trusted), refusal: REFUSAL }
-  capConnections(server, { ...cap, registry, log })
+  capConnections(server, { ...cap, registry, log, ...(networkMax !== undefined && { networkMax }) })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server
@@ -50,6 +51,16 @@ test('an address that has as many connections as it may is told so, and others a
   expect(await ask(other)).toBe('HTTP/1.1 200')
   held[0]?.destroy()
   await expect.poll(async () => await ask(await dial(server))).toBe('HTTP/1.1 200')
+  server.closeAllConnections()
+})
+
+test('addresses of a network that has as many connections as it may are refused, and those beside it are taken', async () => {
+  await using server = await open([], new Registry(), pino({ level: 'silent' }), 3)
+  const held = [await dial(server), await dial(server), await dial(server, '127.0.0.2')]
+  expect(await ask(await dial(server, '127.0.0.3'))).toBe('HTTP/1.1 429')
+  expect(await ask(await dial(server, '127.0.1.1'))).toBe('HTTP/1.1 200')
+  held[0]?.destroy()
+  await expect.poll(async () => await ask(await dial(server, '127.0.0.3'))).toBe('HTTP/1.1 200')
   server.closeAllConnections()
 })
 

@@ -2,13 +2,15 @@ import type { Server } from 'node:net'
 
 import { Counter, type Registry } from 'prom-client'
 
-import { isWithin, type CompiledCidrs } from '../egress/address.ts'
+import { isWithin, networkOf, type CompiledCidrs } from '../egress/address.ts'
 import type { Logger } from '../log.ts'
 import { closeGently } from './gentle-close.ts'
 
 interface Cap {
-  /** Connections of one address. */
+  /** Connections of one address; addresses of an IPv6 /64 are one. */
   max: number
+  /** Connections of one network, which is a /24 of IPv4 or a /48 of IPv6. Undefined: any number. */
+  networkMax?: number
   /** Proxies, through which many clients come. */
   trusted: CompiledCidrs
   /** The answer to a client that has too many. */
@@ -20,8 +22,14 @@ interface Cap {
 /** An address that is refused is refused often. */
 const LINE_MS = 10_000
 
-/** Lets no address have more connections than `max`, so that one client cannot take every descriptor. */
-export function capConnections(server: Server, { max, trusted, refusal, ...watch }: Cap): void {
+const NETWORK = { ipv4Bits: 24, ipv6Bits: 48 }
+
+/**
+ * Lets no address have more connections than `max` and no network more than `networkMax`, so that one client cannot take
+ * every descriptor.
+ */
+export function capConnections(server: Server, cap: Cap): void {
+  const { max, networkMax = Number.POSITIVE_INFINITY, trusted, refusal, ...watch } = cap
   const counts = new Map<string, number>()
   const add = (address: string, change: number): number => {
     const count = (counts.get(address) ?? 0) + change
@@ -33,9 +41,14 @@ export function capConnections(server: Server, { max, trusted, refusal, ...watch
   server.on('connection', (socket) => {
     const address = socket.remoteAddress
     if (address === undefined || isWithin(address, trusted)) return
-    const count = add(address, 1)
-    socket.once('close', () => add(address, -1))
-    if (count <= max) return
+    const own = networkOf(address)
+    const network = networkOf(address, NETWORK)
+    const isMany = [add(own, 1) > max, add(network, 1) > networkMax].includes(true)
+    socket.once('close', () => {
+      add(own, -1)
+      add(network, -1)
+    })
+    if (!isMany) return
     noteRefused(address)
     // The descriptor is wanted back at once.
     socket.once('finish', () => socket.destroy())

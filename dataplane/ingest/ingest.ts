@@ -14,6 +14,7 @@ import {
 } from '../../core/db/processes/processes.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { newId } from '../../core/ids.ts'
+import { MAIL_ARRIVING_BYTES_MAX } from '../../core/limits.ts'
 import { withoutRedaction, type Logger } from '../../core/log.ts'
 import type { NatsConnection } from '../../core/nats.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
@@ -30,10 +31,10 @@ import { openIngestMetrics, type IngestMetrics } from './accept/ingest-metrics.t
 import { Publisher } from './accept/publisher.ts'
 import { Sources } from './accept/sources.ts'
 import { openStore } from './accept/store.ts'
+import { ArrivingBytes } from './budgets/arriving-bytes.ts'
 import { IngestLimits } from './budgets/limits.ts'
 import { RejectionCounts } from './budgets/rejection-counts.ts'
 import { Rejections } from './budgets/rejections.ts'
-import { ArrivingMails } from './email/arriving.ts'
 import { MailListener, type MailSettings } from './email/listener.ts'
 import { openMailMetrics } from './email/mail-metrics.ts'
 import { MailReader } from './email/message/mail-reader.ts'
@@ -192,7 +193,7 @@ function openMail(
   const reader = new MailReader(accepting.log)
   const metrics = openMailMetrics(registry, () => listener.connections)
   const listener = new MailListener(
-    { ...accepting, metrics, reader, domain, arriving: new ArrivingMails() },
+    { ...accepting, metrics, reader, domain, arriving: new ArrivingBytes(MAIL_ARRIVING_BYTES_MAX) },
     { certificate, trusted: compileCidrs(trustedProxies), registry },
   )
   return {

@@ -14,8 +14,8 @@ export class RawSmtp implements Disposable {
   #waiting: (() => void) | undefined
   #isClosed = false
 
-  constructor(port: number) {
-    this.#socket = this.#listenTo(connectPlain(port, '127.0.0.1'))
+  constructor(port: number, localAddress = '127.0.0.1') {
+    this.#socket = this.#listenTo(connectPlain({ port, host: '127.0.0.1', localAddress }))
   }
 
   get isClosed(): boolean {
@@ -107,8 +107,9 @@ export async function deliver(
   port: number,
   to: string | readonly string[],
   mail: Buffer | string,
+  localAddress?: string,
 ): Promise<Said> {
-  using client = new RawSmtp(port)
+  using client = new RawSmtp(port, localAddress)
   const begun = await client.begin(to)
   return begun.code === 354 ? await client.message(mail) : begun
 }

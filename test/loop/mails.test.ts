@@ -5,7 +5,8 @@ import { Worker } from 'node:worker_threads'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { ArrivingMails, collect } from '../../dataplane/ingest/email/arriving.ts'
+import { ArrivingBytes } from '../../dataplane/ingest/budgets/arriving-bytes.ts'
+import { collect } from '../../dataplane/ingest/email/arriving.ts'
 import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
 import { heapBytes, longestTurnMs, turnMs } from './cost.ts'
 
@@ -81,10 +82,10 @@ test('a mail for ten sources that read it is stored in two turns at most for eac
 
 test('a mail in pieces of three bytes takes three times its bytes at most while it arrives', async () => {
   const stream = new PassThrough()
-  const arriving = new ArrivingMails()
+  const arriving = new ArrivingBytes(4 * MIB)
   const wire = Buffer.alloc(MIB, 'a')
   const before = heapBytes()
-  const arrived = collect(stream, arriving)
+  const arrived = collect(stream, { arriving, shares: [], bytesMax: MIB })
   for (let at = 0; at < wire.length; at += 3) {
     stream.write(wire.subarray(at, at + 3))
     if (at % 3_000 === 0) await nextTurn()

@@ -6,19 +6,21 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 
-import type { CompiledCidrs } from '../../../core/egress/address.ts'
+import { isWithin, networkOf, type CompiledCidrs } from '../../../core/egress/address.ts'
 import { capConnections } from '../../../core/http/connection-cap.ts'
 import {
   PAYLOAD_KB_MAX,
   SMTP_COMMAND_BYTES_MAX,
-  SMTP_CONNECTIONS_MAX,
   SMTP_CONNECTIONS_PER_ADDRESS,
+  SMTP_CONNECTIONS_PER_NETWORK,
   SMTP_IDLE_SECONDS,
   SMTP_REFUSED_RECIPIENTS_MAX,
 } from '../../../core/limits.ts'
 import { readCertificate, type CertificateFiles } from '../../../core/settings/certificate.ts'
 import { every } from '../../every.ts'
-import { collect, type ArrivingMails } from './arriving.ts'
+import type { ArrivingBytes } from '../budgets/arriving-bytes.ts'
+import { collect, roomFor } from './arriving.ts'
+import { Connections } from './connections.ts'
 import { reportMail } from './mail-report.ts'
 import { addRecipient, receive, type MailDeps, type Transaction } from './receive.ts'
 import { REPLIES, type Reply } from './reply.ts'
@@ -49,25 +51,30 @@ interface ListenerSettings {
 
 /** The listener of mail. Disposing of it answers what has arrived first. */
 export class MailListener implements AsyncDisposable {
-  readonly #deps: MailDeps & { arriving: ArrivingMails }
+  readonly #deps: MailDeps & { arriving: ArrivingBytes }
   readonly #server: SMTPServer
+  readonly #connections: Connections
+  readonly #trusted: CompiledCidrs
   readonly #stop = new AbortController()
   readonly #renewals: Promise<void>
   /** The message of each connection, and what the connection had refused. */
   readonly #transactions = new WeakMap<SMTPServerSession, Transaction>()
   readonly #refused = new WeakMap<SMTPServerSession, number>()
 
-  constructor(deps: MailDeps & { arriving: ArrivingMails }, settings: ListenerSettings) {
+  constructor(deps: MailDeps & { arriving: ArrivingBytes }, settings: ListenerSettings) {
     this.#deps = deps
+    this.#trusted = settings.trusted
     this.#server = this.#open(settings)
+    this.#connections = new Connections(this.#server)
     const { log } = deps
     this.#server.on('error', (err: Error) => log.debug({ err }, 'A connection of mail failed'))
     capConnections(this.#server.server, {
       registry: settings.registry,
       log,
       max: SMTP_CONNECTIONS_PER_ADDRESS,
+      networkMax: SMTP_CONNECTIONS_PER_NETWORK,
       trusted: settings.trusted,
-      refusal: '421 4.7.0 Too many connections of this address\r\n',
+      refusal: '421 4.7.0 Too many connections of this address or network\r\n',
     })
     this.#renewals = this.#renew(settings.certificate)
   }
@@ -99,6 +106,7 @@ export class MailListener implements AsyncDisposable {
       if (isIdle) connection.send(421, REPLIES.stopping.text)
     }
     await closed
+    this.#connections[Symbol.dispose]()
     await this.#renewals
   }
 
@@ -118,11 +126,10 @@ export class MailListener implements AsyncDisposable {
       disabledCommands: certificate === undefined ? [...DISABLED, 'STARTTLS'] : DISABLED,
       ...(certificate && { ...readCertificate(certificate), minVersion: 'TLSv1.2' }),
       maxCommandLength: SMTP_COMMAND_BYTES_MAX,
-      maxClients: SMTP_CONNECTIONS_MAX,
       socketTimeout: SMTP_IDLE_SECONDS * 1_000,
       closeTimeout: CLOSE_MS,
       onMailFrom: (address, session, done) => {
-        this.#transactions.set(session, transactionOf(address, session))
+        this.#transactions.set(session, this.#transactionOf(address, session))
         done()
       },
       onRcptTo: (address, session, done) => {
@@ -148,7 +155,9 @@ export class MailListener implements AsyncDisposable {
     session: SMTPServerSession,
     done: (error: Error | null, text?: string) => void,
   ): Promise<void> {
+    this.#connections.note(session, 'arriving')
     const reply = await this.#onMessage(stream, session)
+    this.#connections.note(session, undefined)
     this.#transactions.delete(session)
     if (reply.code < 300) done(null, reply.text)
     else done(errorOf(reply))
@@ -168,7 +177,9 @@ export class MailListener implements AsyncDisposable {
     const transaction = this.#transactions.get(session)
     if (transaction === undefined) return REPLIES.unavailable
     const startedAt = performance.now()
-    const arrived = await collect(stream, this.#deps.arriving)
+    const { arriving } = this.#deps
+    const arrived = await collect(stream, { arriving, ...roomFor(transaction) })
+    this.#connections.note(session, 'arrived')
     if (arrived.kind === 'message') {
       try {
         return await receive(this.#deps, transaction, arrived.mail)
@@ -190,6 +201,19 @@ export class MailListener implements AsyncDisposable {
     return reply
   }
 
+  #transactionOf(
+    { address, args }: SMTPServerAddress,
+    { hostNameAppearsAs: helo, remoteAddress: remoteIp, secure: tls }: SMTPServerSession,
+  ): Transaction {
+    const announced = args === false ? Number.NaN : Number(args['SIZE'])
+    return {
+      envelope: { mailFrom: address, helo, remoteIp, tls },
+      sender: isWithin(remoteIp, this.#trusted) ? undefined : networkOf(remoteIp),
+      announcedBytes: Number.isFinite(announced) ? announced : 0,
+      addressed: new Map(),
+    }
+  }
+
   /** A certificate that was renewed is served to the next connection. */
   async #renew(certificate: CertificateFiles | undefined): Promise<void> {
     if (certificate === undefined) return
@@ -206,23 +230,6 @@ export class MailListener implements AsyncDisposable {
         log.info('Took the renewed certificate of mail')
       },
     )
-  }
-}
-
-function transactionOf(
-  { address, args }: SMTPServerAddress,
-  session: SMTPServerSession,
-): Transaction {
-  const announced = args === false ? Number.NaN : Number(args['SIZE'])
-  return {
-    envelope: {
-      mailFrom: address,
-      helo: session.hostNameAppearsAs,
-      remoteIp: session.remoteAddress,
-      tls: session.secure,
-    },
-    announcedBytes: Number.isFinite(announced) ? announced : 0,
-    addressed: new Map(),
   }
 }
 

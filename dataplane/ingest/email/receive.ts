@@ -39,6 +39,8 @@ interface Addressed {
 /** A message between its MAIL command and its answer. */
 export interface Transaction {
   envelope: Envelope
+  /** The address that it comes from, to which its shares belong; undefined behind a relay, which brings mail of any sender. */
+  sender: string | undefined
   /** The size that its sender announced; 0 if none. */
   announcedBytes: number
   /** By the id of the source. */
@@ -100,7 +102,6 @@ export async function receive(
     for (const { source } of all) tell(deps, answer, { transaction, source, mail, startedAt })
     return answer
   }
-  if (all.some(({ source }) => mail.length > source.maxBytes)) return tellAll(REPLIES.tooLarge)
   const head = readHead(mail)
   if (typeof head === 'string') return tellAll(REPLIES[head])
   const read = await deps.reader.read({ mail, ...transaction.envelope })

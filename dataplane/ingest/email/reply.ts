@@ -38,6 +38,8 @@ export const REPLIES = {
   unavailable: reply(451, '4.3.0 The message could not be stored, try again', 'unavailable'),
   busy: reply(451, '4.3.2 More messages arrive than there is room for, try again', 'unavailable'),
   uncertain: reply(451, '4.7.5 The sender could not be verified now, try again', 'unavailable'),
+  idle: reply(421, '4.4.2 No message came for too long', 'aborted'),
+  crowded: reply(421, '4.3.2 Too many connections, try again', 'unavailable'),
   slow: reply(421, '4.4.2 The message took too long', 'aborted'),
   stopping: reply(421, '4.3.2 The server is stopping, try again', 'unavailable'),
   tooManyFaults: reply(421, '4.7.0 Too many refused recipients', 'bad_request'),
