@@ -18,6 +18,7 @@ import {
 import { clockFile, program, readableFile } from './settings/file-kinds.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
+  allowRules,
   cidrs,
   domains,
   encryptionKey,
@@ -27,11 +28,13 @@ import {
   mailDomain,
   mailSender,
   matching,
+  namesOf,
   oneOf,
   plainText,
   port,
   whole,
 } from './settings/setting-kinds.ts'
+import { GUARDED_MEMBERS } from './settings/template-members.ts'
 import { TRACE_SECRET_NAMES, traceSettings } from './settings/trace-settings.ts'
 import {
   databaseUrl,
@@ -137,6 +140,10 @@ const Settings = z.object({
   KUBECONFIG: plainText(PATH_MAX).optional(),
   POD_NAMESPACE: kubernetesName.optional(),
   WATCH_NAMESPACES: kubernetesNames.default([]),
+  /** Addresses that a Relay may name; any but this machine's, link-local ones and the API server when empty. */
+  ALLOWED_RELAYS: allowRules.default([]),
+  /** Members of a Connector's template by which a pod can be more than an agent. */
+  ALLOWED_TEMPLATE_MEMBERS: namesOf(GUARDED_MEMBERS).default([]),
   LEASE_NAME: kubernetesName.default('postern-operator'),
   /** Tells this cluster from others that use the same relay. */
   CLUSTER_ID: kubernetesName.optional(),
@@ -339,6 +346,8 @@ const UNSHOWN = new Set([
   'POSTERN_ENCRYPTION_KEY',
   'TRUSTED_PROXIES',
   'DELIVERY_ALLOW_CIDRS',
+  'ALLOWED_RELAYS',
+  'ALLOWED_TEMPLATE_MEMBERS',
   'OIDC_ALLOWED_DOMAINS',
   'OIDC_CLIENT_SECRET',
   ...TRACE_SECRET_NAMES,

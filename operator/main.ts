@@ -35,6 +35,8 @@ const operator = openOperator({
   },
   clusterId: config.CLUSTER_ID,
   image: config.CONNECTOR_IMAGE,
+  allowedRelays: config.ALLOWED_RELAYS,
+  allowedMembers: config.ALLOWED_TEMPLATE_MEMBERS,
   pollMs: config.RELAY_POLL_SECONDS * 1_000,
   log,
   registry,

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Registry } from 'prom-client'
 
+import type { AllowRule } from '../core/egress/allow-list.ts'
 import type { Logger } from '../core/log.ts'
+import type { GuardedMember } from '../core/settings/template-members.ts'
 import { Memories } from './connector/memory.ts'
 import { reconcileConnector } from './connector/reconcile.ts'
 import { DECLARED, reconcileDeclared, type Written } from './declared/reconcile.ts'
 import { openOperatorMetrics } from './operator-metrics.ts'
 import { reconcileRelay } from './relay-kind/reconcile.ts'
+import { openAllowedRelays } from './relay/allowed-relays.ts'
 import { Claims } from './relay/claims.ts'
 import { type Listed, Relays } from './relay/relays.ts'
 import { Recorder } from './runtime/events/recorder.ts'
@@ -38,6 +41,8 @@ export interface OperatorOptions {
   clusterId: string | undefined
   image: string
   pollMs: number
+  allowedRelays: readonly AllowRule[]
+  allowedMembers: readonly GuardedMember[]
   log: Logger
   registry: Registry
   stop: AbortSignal
@@ -106,13 +111,14 @@ async function lead({
   clusterId,
   count,
 }: Leading): Promise<void> {
-  const { lease, image, pollMs, log, stop } = options
+  const { lease, image, pollMs, allowedRelays, allowedMembers, log, stop } = options
   const { fence } = elector
   const secrets = new SecretReader(kube, world.secrets)
   let queues: Queues | undefined
   await using relays = new Relays({
     relays: world.relays,
     secrets,
+    allowed: openAllowedRelays(allowedRelays, [options.connection.server]),
     clusterId,
     pollMs,
     log,
@@ -127,13 +133,45 @@ async function lead({
       if (after === undefined) claims.forget(before?.metadata.uid ?? '')
     })
   }
-  const deps: Deps = { kube, world, relays, claims, secrets, recorder, clusterId, image, log }
+  const deps: Deps = {
+    kube,
+    world,
+    relays,
+    claims,
+    secrets,
+    recorder,
+    clusterId,
+    image,
+    allowedMembers,
+    log,
+  }
   const memories = new Memories()
+  const controllers = controllersOf(deps, memories, metrics)
+  queues = wire(world, controllers, memories)
+  const ended = new AbortController()
+  const working = Promise.all(
+    Object.values(controllers).map(async (one) => await one.run(ended.signal)),
+  )
+  try {
+    await elector.hold(stop)
+    ended.abort()
+    await Promise.race([working, sleep(FINISH_MS, undefined, { ref: false })])
+    await elector.release()
+  } finally {
+    ended.abort()
+  }
+}
+
+function controllersOf(
+  deps: Deps,
+  memories: Memories,
+  metrics: RuntimeMetrics,
+): Partial<Record<'relays' | Listed, Controller>> {
   const controller = (
     name: string,
     workers: number,
     reconcile: (key: string) => Promise<Outcome>,
-  ): Controller => new Controller({ name, workers, log, metrics, reconcile })
+  ): Controller => new Controller({ name, workers, log: deps.log, metrics, reconcile })
   const controllers: Partial<Record<'relays' | Listed, Controller>> = {
     relays: controller('relay', OTHER_WORKERS, async (key) => await reconcileRelay(deps, key)),
     connectors: controller(
@@ -150,19 +188,7 @@ async function lead({
       async (key) => await reconcileDeclared(deps, declared, written, key),
     )
   }
-  queues = wire(world, controllers, memories)
-  const ended = new AbortController()
-  const working = Promise.all(
-    Object.values(controllers).map(async (one) => await one.run(ended.signal)),
-  )
-  try {
-    await elector.hold(stop)
-    ended.abort()
-    await Promise.race([working, sleep(FINISH_MS, undefined, { ref: false })])
-    await elector.release()
-  } finally {
-    ended.abort()
-  }
+  return controllers
 }
 
 async function clusterIdOf(

@@ -47,7 +47,7 @@ export function wire(
       memories.forget(before.metadata.uid)
   })
   const children: Store<KubeObject>[] = [
-    world.secrets,
+    world.enrolments,
     world.statefulSets,
     world.serviceAccounts,
     world.disruptionBudgets,

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
+import { parseAllow } from '../../core/egress/allow-list.ts'
 import { Names } from '../../core/egress/names.ts'
-import { parseAllow } from '../settings/allow-list.ts'
 import { openDestinations } from './destinations.ts'
 import { performer } from './perform.ts'
 import { RecentAnswers } from './recent-answers.ts'

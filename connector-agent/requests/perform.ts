@@ -1,4 +1,5 @@
 import type { AttemptRequest, AttemptResponse, Transport } from '../../core/delivery/transport.ts'
+import type { AllowList } from '../../core/egress/allow-list.ts'
 import { openHop, type Hop } from '../../core/tracing/hop.ts'
 import type { Tracing } from '../../core/tracing/tracing.ts'
 import {
@@ -8,7 +9,6 @@ import {
   type ResponseHead,
   STREAM_WINDOW_BYTES,
 } from '../../core/tunnel/protocol.ts'
-import type { AllowList } from '../settings/allow-list.ts'
 import { whyUnanswered } from '../telling/explain.ts'
 import type { Answer, Perform } from '../tunnel/streams.ts'
 import type { RecentAnswers } from './recent-answers.ts'

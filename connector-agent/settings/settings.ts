@@ -5,10 +5,16 @@ import { z } from 'zod'
 
 import { SettingsError } from '../../core/config.ts'
 import { givenFor, type Environment, type Given } from '../../core/settings/setting-files.ts'
-import { host, matching, oneOf, plainText, port } from '../../core/settings/setting-kinds.ts'
+import {
+  allowRules,
+  host,
+  matching,
+  oneOf,
+  plainText,
+  port,
+} from '../../core/settings/setting-kinds.ts'
 import { TRACE_SECRET_NAMES, traceSettings } from '../../core/settings/trace-settings.ts'
 import { origin, withoutSecrets } from '../../core/settings/url-kinds.ts'
-import { type AllowRule, readAllowRules } from './allow-list.ts'
 import { certificates, FileText, privateKey } from './certificates.ts'
 import { nearestFlag } from './flag-names.ts'
 
@@ -24,12 +30,6 @@ const proxyUrl = z.string().check(({ value, issues }) => {
     const message = 'must be the address of a proxy such as http://proxy.internal:3128'
     issues.push({ code: 'custom', message, input: value })
   }
-})
-
-const allowRules = z.string().transform((text, context): AllowRule[] => {
-  const { rules, faults } = readAllowRules(text)
-  for (const message of faults) context.issues.push({ code: 'custom', message, input: text })
-  return rules
 })
 
 /** Every setting of the agent. A name with `_FILE` behind it names a file that holds the value. (docs/connector.md) */

@@ -96,6 +96,11 @@ export const BAD_VALUES: Readonly<
   KUBECONFIG: [['a\nb', 'must have no control characters']],
   POD_NAMESPACE: [['My Namespace', 'must be a name as Kubernetes has them']],
   WATCH_NAMESPACES: [['Shop', 'must be a name as Kubernetes has them']],
+  ALLOWED_RELAYS: [
+    ['https://relay.example.com/api', 'Cannot read "https://relay.example.com/api"'],
+    ['*', 'expected a name, or *. and a name'],
+  ],
+  ALLOWED_TEMPLATE_MEMBERS: [['image,hostNetwork', '"hostNetwork" must be one of annotations']],
   LEASE_NAME: [['-', 'must be a name as Kubernetes has them']],
   CLUSTER_ID: [['a b', 'must be a name as Kubernetes has them']],
   CONNECTOR_IMAGE: [['a\nb', 'must have no control characters']],

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 
 import { cidrFault } from '../egress/address.ts'
+import { type AllowRule, readAllowRules } from '../egress/allow-list.ts'
 import { keyringFaults } from '../secrets/sealed.ts'
 
 const PORT_MAX = 65_535
@@ -104,6 +105,29 @@ export const kubernetesNames = z
   .string()
   .transform((text) => text.split(',').flatMap((name) => name.trim() || []))
   .pipe(z.array(kubernetesName))
+
+/** Rules of addresses, with commas between them or as a JSON list; each bad one is a fault of its own. */
+export const allowRules = z.string().transform((text, context): AllowRule[] => {
+  const { rules, faults } = readAllowRules(text)
+  for (const message of faults) refuse(context, message)
+  return rules
+})
+
+/** Comma-separated names out of a list; an empty text is none. */
+export function namesOf<Name extends string>(names: readonly Name[]) {
+  return z.string().transform((text, context): Name[] =>
+    text
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+      .flatMap((name) => {
+        const found = names.find((one) => one === name)
+        if (found === undefined)
+          refuse(context, `${JSON.stringify(name)} must be one of ${names.join(', ')}`)
+        return found ?? []
+      }),
+  )
+}
 
 /** Comma-separated addresses and CIDRs; each bad one is a fault of its own. */
 export function cidrs({ everything }: { everything: boolean }) {

@@ -75,6 +75,7 @@ export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = 
       'kubernetes/runbook',
       'kubernetes/gitops',
       'kubernetes/conditions',
+      'kubernetes/rights',
     ],
   },
   { label: 'How it works', entries: ['architecture', 'tunnel', 'conformance', 'release'] },

@@ -7,12 +7,12 @@ import type { RelayClient } from '../relay/relay-client.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import { controllerOf } from '../runtime/objects/ownership.ts'
-import { SECRET } from '../world/child-kinds.ts'
-import { applyChild } from './apply-child.ts'
-import { childMeta } from './children.ts'
+import { MANAGED_BY, MANAGED_LABEL, SECRET } from '../world/child-kinds.ts'
+import { applyChild } from './children/apply-child.ts'
+import { childMeta } from './children/children.ts'
+import { childName } from './children/names.ts'
+import { CA_FILE, KEY_FILE } from './children/pod.ts'
 import type { Memory } from './memory.ts'
-import { childName } from './names.ts'
-import { CA_FILE, KEY_FILE } from './pod.ts'
 
 /** An annotation of a Connector: another value has the key replaced. */
 const ROTATE_ANNOTATION = `${GROUP}/rotate-enrollment`
@@ -58,11 +58,12 @@ export async function ensureEnrolment(asked: Enrolling): Promise<Enrolled> {
   }
   const key = keyIn(secret)
   if (secret !== undefined && key !== undefined && isGood(asked, secret)) {
-    if (secret.metadata.annotations?.[CONTENT_ANNOTATION] === contentHash(asked, key)) {
+    const isSeen = secret.metadata.labels?.[MANAGED_LABEL] === MANAGED_BY
+    if (isSeen && secret.metadata.annotations?.[CONTENT_ANNOTATION] === contentHash(asked, key)) {
       note(asked, secret)
       return enrolledBy(secret, spec)
     }
-    // Somebody has touched the key, or the CA is another: only a key that we know to be ours is kept.
+    // Somebody has touched the key or the label, or the CA is another: only a key that we know to be ours is kept.
     if (secret.metadata.annotations?.[CONTENT_ANNOTATION]?.startsWith(hashOf(key)) === true) {
       return await store(asked, key, new Date(enrolledBy(secret, spec).enrolledAt))
     }

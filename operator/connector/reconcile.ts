@@ -9,15 +9,16 @@ import { hasFinalizer } from '../runtime/objects/ownership.ts'
 import type { Outcome } from '../runtime/queue/controller.ts'
 import type { Deps } from '../world/deps.ts'
 import { FINALIZER, hold, tellChange, writeStatus } from '../world/lifecycle.ts'
-import { childrenOf } from './children.ts'
+import { childrenOf } from './children/children.ts'
+import { childName, selectorText } from './children/names.ts'
+import { refuseGuarded, refuseSecrets } from './children/permitted.ts'
+import { applyChildren, type Applied } from './children/workload.ts'
 import { ensureEnrolment, type Enrolled } from './enrolment.ts'
 import type { Memories, Memory, RollingSince } from './memory.ts'
-import { childName, selectorText } from './names.ts'
 import { ensureRemote, Wait } from './remote.ts'
 import { removeConnector } from './remove.ts'
 import { replicasOf } from './replicas.ts'
 import { conditionsOf } from './state.ts'
-import { applyChildren, type Applied } from './workload.ts'
 
 /** The emergency brake: the same as `spec.suspend`, where a GitOps tool owns the spec. */
 const PAUSED_ANNOTATION = `${GROUP}/paused`
@@ -101,6 +102,8 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   const { connector, spec, memory, rollingSince } = wanted
   const { world, kube, claims, clusterId } = deps
   const { namespace = '' } = connector.metadata
+  refuseGuarded(spec, deps.allowedMembers)
+  refuseSecrets(deps.secrets, connector, spec)
   const resolved = await deps.relays.resolve(namespace, spec.relayRef.name)
   if (resolved.kind === 'missing') {
     // The agents go on: their sessions need neither the Relay nor its key.
@@ -116,7 +119,7 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   found.item = item
   // Its id is on record before anything else is done: the key can be had again, the connector must not be lost.
   if (connector['status']?.connectorId !== item.id) await recordId(deps, connector, item)
-  const seen = world.secrets.get(`${namespace}/${childName(connector)}`)
+  const seen = world.enrolments.get(`${namespace}/${childName(connector)}`)
   const enrolling = {
     connector,
     spec,

@@ -8,8 +8,8 @@ import { STATEFUL_SET } from '../world/child-kinds.ts'
 import type { Deps } from '../world/deps.ts'
 import { deletedForMs, deleteFromRelay, letGo } from '../world/lifecycle.ts'
 import { fromText } from '../world/trimmed.ts'
+import { childName } from './children/names.ts'
 import type { Memory } from './memory.ts'
-import { childName } from './names.ts'
 import { findRemote, type Asked } from './remote.ts'
 
 const DRAIN_POLL_MS = 1_000

@@ -8,23 +8,26 @@ import { Halt } from '../relay/problem.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import type { Deps } from '../world/deps.ts'
+import type { Use } from '../world/secret-reader.ts'
 
 /** Objects that are named may come later: whoever waits is woken when they do. */
 const WAIT = { againMs: 60_000 }
 
-type Reader = (ref: SecretKeyRef) => Promise<string>
+type Reader = (ref: SecretKeyRef, member: string) => Promise<string>
 
 /** The body of a source as the API has it, its secrets read from their Secrets. */
 export async function sourceBody(deps: Deps, object: KubeObject): Promise<object> {
   const { verifier, handshake, enabled, ...spec }: z.infer<typeof SourceSpec> = SourceSpec.parse(
     object['spec'],
   )
-  const read = readerOf(deps, object)
+  const read = readerOf(deps, object, 'source')
   const { eventTypeField, idempotencyKeys, allowedMethods, maxPayloadSizeKb, ingestResponse } = spec
   return {
     isEnabled: enabled,
-    verifier: verifier && (await withSecrets(verifier, read)),
-    handshake: handshake && { verifyToken: await read(handshake.verifyTokenSecretRef) },
+    verifier: verifier && (await withSecrets(verifier, 'verifier', read)),
+    handshake: handshake && {
+      verifyToken: await read(handshake.verifyTokenSecretRef, 'handshake.verifyTokenSecretRef'),
+    },
     eventTypeField,
     idempotencyKeys,
     allowedMethods,
@@ -35,9 +38,11 @@ export async function sourceBody(deps: Deps, object: KubeObject): Promise<object
 
 export async function destinationBody(deps: Deps, object: KubeObject): Promise<object> {
   const spec = DestinationSpec.parse(object['spec'])
-  const read = readerOf(deps, object)
+  const read = readerOf(deps, object, 'destination')
   const headers: Record<string, string> = { ...spec.headers }
-  for (const { name, secretRef } of spec.headersFrom ?? []) headers[name] = await read(secretRef)
+  for (const [at, { name, secretRef }] of (spec.headersFrom ?? []).entries()) {
+    headers[name] = await read(secretRef, `headersFrom[${at}].secretRef`)
+  }
   const { url, mode, method, timeoutMs, rateLimit, rateLimitPeriod, maxConcurrency } = spec
   const { connectorRef, connectorId, retryPolicy, auth, enabled } = spec
   const { connectors } = deps.world
@@ -87,35 +92,41 @@ type Auth = NonNullable<z.infer<typeof DestinationSpec>['auth']>
 
 async function authBody(auth: Auth, read: Reader): Promise<object> {
   const { passwordSecretRef, tokenSecretRef, clientSecretRef, ...open } = auth
+  const of = async (member: string, ref: SecretKeyRef): Promise<string> =>
+    await read(ref, `auth.${member}`)
   return {
     ...open,
-    ...(passwordSecretRef && { password: await read(passwordSecretRef) }),
-    ...(tokenSecretRef && { token: await read(tokenSecretRef) }),
-    ...(clientSecretRef && { clientSecret: await read(clientSecretRef) }),
+    ...(passwordSecretRef && { password: await of('passwordSecretRef', passwordSecretRef) }),
+    ...(tokenSecretRef && { token: await of('tokenSecretRef', tokenSecretRef) }),
+    ...(clientSecretRef && { clientSecret: await of('clientSecretRef', clientSecretRef) }),
   }
 }
 
-function readerOf({ secrets }: Deps, { metadata }: KubeObject): Reader {
-  return async (ref) => {
-    const value = await secrets.value(metadata.namespace ?? '', ref)
-    if (value !== undefined) return value
-    throw new Halt('SecretNotFound', `The Secret "${ref.name}" has no key "${ref.key}"`, WAIT)
+function readerOf({ secrets }: Deps, { metadata }: KubeObject, use: Use): Reader {
+  const { namespace = '' } = metadata
+  return async ({ name, key }, member) => {
+    const found = await secrets.value({ namespace, name, use, member: `spec.${member}` }, key)
+    if (found.kind === 'found') return found.value
+    throw new Halt('SecretNotFound', found.message, WAIT)
   }
 }
 
 /** In place of each `secretRef`, at any depth, the `secret` that it names. */
-async function withSecrets(value: unknown, read: Reader): Promise<unknown> {
+async function withSecrets(value: unknown, path: string, read: Reader): Promise<unknown> {
   if (Array.isArray(value)) {
-    return await Promise.all(value.map(async (item) => await withSecrets(item, read)))
+    const each = async (item: unknown, at: number): Promise<unknown> =>
+      await withSecrets(item, `${path}[${at}]`, read)
+    return await Promise.all(value.map(each))
   }
   if (typeof value !== 'object' || value === null) return value
   if ('secret' in value) {
-    throw new Halt('Refused', 'verifier.secret: a secret does not belong here. Use secretRef')
+    throw new Halt('Refused', `spec.${path}.secret: a secret does not belong here. Use secretRef`)
   }
   const members = await Promise.all(
     Object.entries(value).map(async ([name, member]): Promise<[string, unknown]> => {
-      if (name !== 'secretRef') return [name, await withSecrets(member, read)]
-      return ['secret', await read({ name: String(member?.name), key: String(member?.key) })]
+      const place = `${path}.${name}`
+      if (name !== 'secretRef') return [name, await withSecrets(member, place, read)]
+      return ['secret', await read({ name: String(member?.name), key: String(member?.key) }, place)]
     }),
   )
   return Object.fromEntries(members)

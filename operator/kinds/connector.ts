@@ -145,7 +145,9 @@ const Template = z
       .default(GRACE_SECONDS_DEFAULT)
       .describe('How long an agent may finish what is in flight.'),
   })
-  .describe('How the agents run.')
+  .describe(
+    'How the agents run. An installation has to allow annotations, env, image, labels, priorityClassName, securityContext and serviceAccountName (docs/kubernetes/rights.md).',
+  )
 
 export const ConnectorSpec = z
   .object({
@@ -187,7 +189,9 @@ export const ConnectorSpec = z
         ),
         clientCertificateSecretRef: z
           .object({
-            name: objectName.describe('The name of a Secret of the type kubernetes.io/tls.'),
+            name: objectName.describe(
+              'The name of a Secret of the type kubernetes.io/tls with the label `postern.dev/use=connector`.',
+            ),
           })
           .optional()
           .describe('The certificate that agents show to destinations.'),

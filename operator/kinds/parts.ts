@@ -38,7 +38,9 @@ export const objectName = z
 
 export const SecretKeyRef = z
   .object({
-    name: objectName.describe('The name of a Secret in the same namespace.'),
+    name: objectName.describe(
+      'The name of a Secret in the same namespace, whose label `postern.dev/use` names the kind of this object in lower case.',
+    ),
     key: z.string().min(1).max(OBJECT_NAME_MAX).describe('The key of the value in it.'),
   })
   .describe('A value of a Secret.')

@@ -28,6 +28,7 @@ export const PASSING_FAULTS = [
   'CaSecretNotFound',
   'DeletionBlocked',
   'DeletionWaiting',
+  'NotPostern',
   'RateLimited',
   'RelayNotFound',
   'RelayUnavailable',
@@ -46,7 +47,9 @@ export const STALLED_FAULTS = [
   'InsufficientPermissions',
   'NameConflict',
   'Refused',
+  'RelayNotAllowed',
   'RemoteMissing',
+  'TemplateNotAllowed',
 ] as const
 
 export type Fault = (typeof PASSING_FAULTS)[number] | (typeof STALLED_FAULTS)[number]
@@ -54,6 +57,6 @@ export type Reason = (typeof STATES)[number] | Fault
 
 const STALLED: ReadonlySet<string> = new Set(STALLED_FAULTS)
 
-export function isStalled(fault: Fault): boolean {
+export function isStalled(fault: Reason): boolean {
   return STALLED.has(fault)
 }

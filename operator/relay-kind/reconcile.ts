@@ -1,4 +1,4 @@
-import type { Reason } from '../kinds/reasons.ts'
+import { isStalled, type Reason } from '../kinds/reasons.ts'
 import { RELAY } from '../kinds/relay.ts'
 import type { Access } from '../relay/relays.ts'
 import { splitKey } from '../runtime/kube/object.ts'
@@ -30,7 +30,7 @@ export async function reconcileRelay(deps: Deps, key: string): Promise<Outcome> 
     reason: word.reason,
     message: word.message,
   }
-  const isLasting = word.status === 'False' && word.reason === 'CredentialsInvalid'
+  const isLasting = word.status === 'False' && isStalled(word.reason)
   tellChange(deps, RELAY, relay, ready)
   await writeStatus(deps, RELAY, relay, { conditions: isLasting ? [ready, stalled] : [ready] })
   return { againMs: LOOK_MS }
@@ -46,7 +46,15 @@ async function standingOf({ client }: Access): Promise<Word> {
     kind: 'away',
     message: 'The relay has not answered yet',
   }
-  if (kind === 'good') return { status: 'True', reason: 'Reachable', message }
   if (kind === 'refused') return { status: 'False', reason: 'CredentialsInvalid', message }
-  return { status: 'Unknown', reason: 'RelayUnavailable', message }
+  if (kind === 'forbidden') return { status: 'False', reason: 'RelayNotAllowed', message }
+  if (kind === 'foreign') return { status: 'Unknown', reason: 'NotPostern', message }
+  if (kind === 'away') return { status: 'Unknown', reason: 'RelayUnavailable', message }
+  const { lacked } = client
+  if (lacked.length === 0) return { status: 'True', reason: 'Reachable', message }
+  return {
+    status: 'False',
+    reason: 'InsufficientPermissions',
+    message: `The relay has refused the API key these calls: ${lacked.join(', ')}`,
+  }
 }

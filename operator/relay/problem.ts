@@ -1,6 +1,6 @@
 import { PosternError } from '../../clients/typescript/index.ts'
 import { isStalled, type Fault } from '../kinds/reasons.ts'
-import { RelayAway, RelayPaused } from './relay-error.ts'
+import { NotPostern, RelayAway, RelayNotAllowed, RelayPaused } from './relay-error.ts'
 
 const MINUTE_MS = 60_000
 const AWAY_MS = 15_000
@@ -45,6 +45,8 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof RelayAway) {
     return problem('RelayUnavailable', message, AWAY_MS)
   }
+  if (error instanceof NotPostern) return problem('NotPostern', message, MINUTE_MS)
+  if (error instanceof RelayNotAllowed) return problem('RelayNotAllowed', message, 5 * MINUTE_MS)
   if (error instanceof RelayPaused) {
     const againMs = Math.max(1_000, error.untilMs - performance.now() + 500)
     return problem(error.isRefused ? 'CredentialsInvalid' : 'RateLimited', message, againMs)

@@ -3,9 +3,10 @@ import { createServer, type ServerResponse } from 'node:http'
 
 import { expect, test } from 'vitest'
 
+import { openAllowedRelays } from './allowed-relays.ts'
 import { problemOf } from './problem.ts'
 import { RelayClient } from './relay-client.ts'
-import { RelayAway, RelayPaused } from './relay-error.ts'
+import { NotPostern, RelayAway, RelayNotAllowed, RelayPaused } from './relay-error.ts'
 
 interface Seen {
   method: string | undefined
@@ -14,6 +15,8 @@ interface Seen {
   body: string
   port: number | undefined
 }
+
+const LIST = { data: [], nextCursor: null }
 
 /** A relay that answers as it is told, and a client of it. */
 async function openRelay(answer: (response: ServerResponse) => void) {
@@ -34,11 +37,14 @@ async function openRelay(answer: (response: ServerResponse) => void) {
   const credentials = { baseUrl: `http://127.0.0.1:${port}`, apiKey: 'pst_sk_1', ca: undefined }
   const count = (method: string, code: string): void => void told.push(`${method} ${code}`)
   const fence = (): void => void told.push('fence')
-  const client = new RelayClient(credentials, { fence, count })
+  const { lookupFor } = openAllowedRelays([{ cidrs: ['127.0.0.1'], ports: [port ?? 0] }], [])
+  const lookup = lookupFor(credentials.baseUrl)
+  const client = new RelayClient(credentials, { fence, count, lookup })
   return {
     client,
     seen,
     told,
+    port,
     async [Symbol.asyncDispose]() {
       await client.close()
       server.closeAllConnections()
@@ -60,7 +66,7 @@ async function faultOf(called: Promise<unknown>): Promise<unknown> {
 }
 
 test('calls go out as the operator’s, over one connection, and only writes pass the fence', async () => {
-  await using relay = await openRelay(says(200, { data: [], nextCursor: null }))
+  await using relay = await openRelay(says(200, LIST))
   const { client, seen, told } = relay
   await client.api.listConnectors({ limit: 100, sortDir: 'asc', projectId: 'prj_1' })
   await client.api.createConnector({ body: { name: 'shop' }, idempotencyKey: 'operator/1' })
@@ -79,12 +85,88 @@ test('calls go out as the operator’s, over one connection, and only writes pas
   expect(told).toEqual(['GET 200', 'fence', 'POST 200'])
 })
 
-test('a refusal is a problem of the object, in the words of the relay', async () => {
+test('a refusal is a problem of the object, in the words of a relay that has proved to be one', async () => {
   const refusal = { status: 409, code: 'CONFLICT', message: 'The name is taken' }
-  await using relay = await openRelay(says(409, refusal))
-  const error = await faultOf(relay.client.api.createConnector({ body: { name: 'shop' } }))
-  expect(problemOf(error)).toMatchObject({ reason: 'NameConflict', message: 'The name is taken' })
+  const answers = [says(409, refusal), says(200, LIST), says(409, refusal)]
+  await using relay = await openRelay((response) => answers.shift()?.(response))
+  const { api, standing } = relay.client
+  const create = async (): Promise<unknown> =>
+    await faultOf(api.createConnector({ body: { name: 'shop' } }))
+  expect(problemOf(await create())).toMatchObject({
+    reason: 'NameConflict',
+    message: 'The relay answers 409 CONFLICT',
+  })
+  await api.listConnectors()
+  expect(problemOf(await create())).toMatchObject({ message: 'The name is taken' })
+  expect(standing).toBeUndefined()
   expect(relay.client.standing?.kind).toBe('good')
+})
+
+test.for<[what: string, status: number, body: object | string]>([
+  ['a web page', 200, '<html>s3cret</html>'],
+  ['an empty object', 200, {}],
+  ['an empty list', 200, []],
+  ['a list of something else', 200, { data: [{ secret: 's3cret' }], nextCursor: null }],
+  ['a redirect', 302, ''],
+  ['a page of a proxy that refuses', 403, '<html>s3cret</html>'],
+  ['a proxy that wants a password', 401, 's3cret'],
+  ['a refusal of an API server', 403, { kind: 'Status', message: 's3cret', code: 403 }],
+  ['a refusal of something else', 400, { code: 'bad', message: 's3cret' }],
+  ['a code of ours with a status that is another', 400, { code: 'FORBIDDEN', message: 's3cret' }],
+  ['ingest of a Postern', 404, { status: 404, code: 'NOT_FOUND', message: 's3cret' }],
+])('%s is no Postern, and nothing of its answer goes on to people', async ([, status, body]) => {
+  await using relay = await openRelay(says(status, body, { location: 'https://s3cret.test/' }))
+  const error = await faultOf(relay.client.api.listConnectors())
+  expect(error).toBeInstanceOf(NotPostern)
+  expect(problemOf(error)).toMatchObject({ reason: 'NotPostern', isStalled: false })
+  expect(relay.client.standing?.kind).toBe('foreign')
+  expect(JSON.stringify([problemOf(error), relay.client.standing])).not.toContain('s3cret')
+})
+
+test.for<[what: string, status: number, body: string]>([
+  ['200 with a page', 200, '<html>'],
+  ['200 with nothing', 200, ''],
+  ['404 with a page to a deletion', 404, '<html>'],
+])('%s is no success of a write', async ([, status, body]) => {
+  await using relay = await openRelay(says(status, body))
+  const error = await faultOf(relay.client.api.deleteConnector({ id: 'cnr_1' }))
+  expect(error).toBeInstanceOf(NotPostern)
+})
+
+test('the text of a refusal is that of nobody until a list has come', async () => {
+  const refusal = { status: 401, code: 'UNAUTHORIZED', message: 's3cret' }
+  await using relay = await openRelay(says(401, refusal))
+  const error = await faultOf(relay.client.api.listConnectors())
+  expect(problemOf(error)).toMatchObject({
+    reason: 'CredentialsInvalid',
+    message: 'The relay answers 401 UNAUTHORIZED',
+  })
+  expect(relay.client.standing?.message).not.toContain('s3cret')
+})
+
+test('calls that the key was refused are named until such a call succeeds', async () => {
+  const refusal = { status: 403, code: 'INSUFFICIENT_API_KEY_PERMISSIONS', message: 'x' }
+  const answers = [says(200, LIST), says(403, refusal), says(200, { id: 'cnr_1' })]
+  await using relay = await openRelay((response) => answers.shift()?.(response))
+  const { api } = relay.client
+  await api.listConnectors()
+  await faultOf(api.createConnector({ body: { name: 'shop' } }))
+  expect(relay.client.lacked).toEqual(['POST connectors'])
+  await api.createConnector({ body: { name: 'shop' } })
+  expect(relay.client.lacked).toEqual([])
+})
+
+test('a name that leads to an address which no Relay may name is never dialled', async () => {
+  await using relay = await openRelay(says(200, LIST))
+  const { lookupFor } = openAllowedRelays([], [])
+  const baseUrl = `http://localhost:${relay.port}`
+  const how = { fence() {}, count() {}, lookup: lookupFor(baseUrl) }
+  const client = new RelayClient({ baseUrl, apiKey: 'pst_sk_1', ca: undefined }, how)
+  const error = await faultOf(client.api.listConnectors())
+  expect(error).toBeInstanceOf(RelayNotAllowed)
+  expect(problemOf(error)).toMatchObject({ reason: 'RelayNotAllowed', isStalled: true })
+  expect(relay.seen).toEqual([])
+  await client.close()
 })
 
 test('a fault of the server is a relay that is away, once', async () => {
@@ -105,7 +187,7 @@ test('a key that is refused, or has called too often, makes no further call for 
   expect(second).toBeInstanceOf(RelayPaused)
   expect(problemOf(second)).toMatchObject({
     reason: 'CredentialsInvalid',
-    message: 'The key is unknown',
+    message: 'The relay answers 401 UNAUTHORIZED',
   })
   expect(refused.seen).toHaveLength(1)
 
@@ -114,11 +196,4 @@ test('a key that is refused, or has called too often, makes no further call for 
   expect(problemOf(await faultOf(paused.client.api.listSources()))?.reason).toBe('RateLimited')
   expect(problemOf(await faultOf(paused.client.api.listSources()))?.reason).toBe('RateLimited')
   expect(paused.seen).toHaveLength(1)
-})
-
-test('a success that is no JSON is no word of the relay about the object', async () => {
-  await using relay = await openRelay(says(200, '<html>'))
-  const error = await faultOf(relay.client.api.listSources())
-  expect(error).toBeInstanceOf(Error)
-  expect(problemOf(error)).toBeUndefined()
 })

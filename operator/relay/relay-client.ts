@@ -1,10 +1,12 @@
+import type { LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
 
 import { Agent, request } from 'undici'
 
-import { openPostern, PosternError, type Postern } from '../../clients/typescript/index.ts'
+import { openPostern, type Postern } from '../../clients/typescript/index.ts'
 import { Pace } from './pace.ts'
-import { RelayAway, RelayPaused } from './relay-error.ts'
+import { NotPostern, RelayAway, RelayNotAllowed, RelayPaused } from './relay-error.ts'
+import { verdictOf, type Verdict } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
 const CONNECTIONS_MAX = 8
@@ -20,7 +22,7 @@ export interface Credentials {
 
 /** How the last call went: what is known of the relay and of the key. */
 export interface Standing {
-  kind: 'good' | 'refused' | 'away'
+  kind: 'good' | 'refused' | 'away' | 'foreign' | 'forbidden'
   message: string
   at: number
 }
@@ -33,6 +35,16 @@ interface Called {
   headers: Record<string, string>
   body: string | null
 }
+
+export interface RelayClientOptions {
+  fence: () => void
+  count: (method: string, code: string) => void
+  /** Resolves the name of the relay to addresses that may be dialled. */
+  lookup: LookupFunction
+}
+
+/** A permission that the key lacks counts for so long after the last call that was refused for it. */
+const LACKED_MS = 900_000
 
 /** Calls of one API key to `/v1`. They share a pace, a pause and a refusal. */
 export class RelayClient {
@@ -50,18 +62,17 @@ export class RelayClient {
   /** The share of the key's window that is left. */
   #left = 1
   standing: Standing | undefined
-  /** A relay and a key that have never worked may be written wrongly. */
+  /** A list has come. A relay and a key that have never worked may be written wrongly. */
   hasSucceeded = false
+  /** Kinds of resources for which the key has been refused a call, and when that was. */
+  readonly #lacked = new Map<string, number>()
 
-  constructor(
-    credentials: Credentials,
-    { fence, count }: { fence: () => void; count: (method: string, code: string) => void },
-  ) {
+  constructor(credentials: Credentials, { fence, count, lookup }: RelayClientOptions) {
     this.#credentials = credentials
     this.#fence = fence
     this.#count = count
     const { ca } = credentials
-    const connect = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
+    const connect = { lookup, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }
     this.#dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect })
     this.api = this.#open('first')
     this.patientApi = this.#open('last')
@@ -92,10 +103,22 @@ export class RelayClient {
     await this.#pace.turn(rank)
     this.#refuseWhilePaused()
     const { status, text, headers } = await this.#send(url, called)
-    this.#count(called.method, String(status))
-    this.#note(status, text, headers)
-    if (status >= 500) throw new RelayAway(`The relay answered ${status}`)
+    const { method } = called
+    this.#count(method, String(status))
+    this.#noteWindow(headers)
+    const hasProject = called.headers['x-project-id'] !== undefined
+    const verdict = verdictOf({ method, status, text, hasProject }, this.hasSucceeded)
+    this.#note(verdict, Number(headers['retry-after']), `${method} ${resourceOf(url)}`)
+    if (verdict.kind === 'away') throw new RelayAway(verdict.message)
+    if (verdict.kind === 'foreign') throw new NotPostern(verdict.message)
+    if (verdict.kind === 'refused') return new Response(JSON.stringify(verdict.body), { status })
     return new Response(text === '' ? null : text, { status })
+  }
+
+  /** Kinds of resources, such as `GET connectors`, that the key may not read or write. */
+  get lacked(): readonly string[] {
+    const since = performance.now() - LACKED_MS
+    return [...this.#lacked].filter(([, at]) => at > since).map(([what]) => what)
   }
 
   async close(): Promise<void> {
@@ -136,45 +159,60 @@ export class RelayClient {
       return { status: response.statusCode, text, headers: response.headers }
     } catch (error) {
       this.#count(method, 'error')
+      const at = performance.now()
+      if (hasErrorCode(error, 'ADDRESS_BLOCKED')) {
+        const message = 'spec.baseUrl: its name has no address that a Relay may name'
+        this.standing = { kind: 'forbidden', message, at }
+        throw new RelayNotAllowed(message, { cause: error })
+      }
       const message = `The relay cannot be reached: ${reasonOf(error)}`
-      this.standing = { kind: 'away', message, at: performance.now() }
+      this.standing = { kind: 'away', message, at }
       throw new RelayAway(message, { cause: error })
     }
   }
 
-  #note(
-    status: number,
-    text: string,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    const at = performance.now()
+  #noteWindow(headers: Record<string, string | string[] | undefined>): void {
     const [limit, left] = ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) =>
       Number(headers[name]),
     )
     if (limit !== undefined && left !== undefined && limit > 0) this.#left = left / limit
-    if (status === 401) {
-      const { message } = new PosternError(status, parsed(text))
-      this.standing = { kind: 'refused', message, at }
-      this.#refusedUntil = at + REFUSED_MS
-    } else if (status === 429) {
-      const seconds = Number(headers['retry-after'])
-      this.#pausedUntil = at + (seconds > 0 ? seconds : 5) * 1_000
-      this.#pace.pause(this.#pausedUntil)
-    } else if (status >= 500) {
-      this.standing = { kind: 'away', message: `The relay answered ${status}`, at }
-    } else {
-      this.standing = { kind: 'good', message: 'The relay answers', at }
-      this.hasSucceeded ||= status < 300
+  }
+
+  #note(verdict: Verdict, retryAfterSeconds: number, what: string): void {
+    const at = performance.now()
+    if (verdict.kind === 'away' || verdict.kind === 'foreign') {
+      this.standing = { kind: verdict.kind, message: verdict.message, at }
+      return
     }
+    if (verdict.kind === 'done') {
+      this.#lacked.delete(what)
+      this.hasSucceeded ||= verdict.isProof
+    } else if (verdict.body.status === 401) {
+      this.standing = { kind: 'refused', message: verdict.body.message, at }
+      this.#refusedUntil = at + REFUSED_MS
+      return
+    } else if (verdict.body.status === 429) {
+      this.#pausedUntil = at + (retryAfterSeconds > 0 ? retryAfterSeconds : 5) * 1_000
+      this.#pace.pause(this.#pausedUntil)
+      return
+    } else if (verdict.body.code === 'INSUFFICIENT_API_KEY_PERMISSIONS') {
+      this.#lacked.set(what, at)
+    }
+    this.standing = { kind: 'good', message: 'The relay answers', at }
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** `connectors` of `https://relay.example.com/v1/connectors/cnr_1?limit=1`. */
+function resourceOf(url: string): string {
+  return new URL(url).pathname.split('/')[2] ?? ''
+}
+
+/** undici wraps the faults of several addresses into one. */
+function hasErrorCode(error: unknown, code: string): boolean {
+  if (!(error instanceof Error)) return false
+  if ('code' in error && error.code === code) return true
+  const inner = error instanceof AggregateError ? error.errors : [error.cause]
+  return inner.some((one) => hasErrorCode(one, code))
 }
 
 function reasonOf(error: unknown): string {

@@ -21,3 +21,13 @@ export class RelayPaused extends Error {
 export function hasCode(error: unknown, ...codes: string[]): error is PosternError {
   return error instanceof PosternError && codes.includes(error.code ?? '')
 }
+
+/** The address answers, and is no management API of a Postern. */
+export class NotPostern extends Error {
+  override readonly name = 'NotPostern'
+}
+
+/** The address is none that a Relay may name. */
+export class RelayNotAllowed extends Error {
+  override readonly name = 'RelayNotAllowed'
+}

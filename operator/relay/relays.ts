@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 
 import type { Postern } from '../../clients/typescript/index.ts'
 import type { Logger } from '../../core/log.ts'
+import type { SecretKeyRef } from '../kinds/parts.ts'
 import type { Fault } from '../kinds/reasons.ts'
 import { RelaySpec } from '../kinds/relay.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import type { SecretReader } from '../world/secret-reader.ts'
+import type { AllowedRelays } from './allowed-relays.ts'
 import { ownerIn } from './markers.ts'
 import { Poller, type Found, type ListCall } from './poller.ts'
 import { RelayClient, type Body, type Credentials } from './relay-client.ts'
@@ -48,6 +50,7 @@ export type Resolved =
 export interface RelaysOptions {
   relays: Store<KubeObject>
   secrets: SecretReader
+  allowed: AllowedRelays
   clusterId: string
   pollMs: number
   log: Logger
@@ -81,21 +84,22 @@ export class Relays implements AsyncDisposable {
     })
     const relay = this.#options.relays.get(key)
     if (relay === undefined) return missing('RelayNotFound', `There is no Relay "${name}"`)
-    const { secrets } = this.#options
+    const { secrets, allowed } = this.#options
     const { apiKeySecretRef: ref, baseUrl, caBundle, caSecretRef } = RelaySpec.parse(relay['spec'])
-    const apiKey = (await secrets.value(namespace, ref))?.trim()
-    if (apiKey === undefined || apiKey === '') {
-      return missing('ApiKeySecretNotFound', `The Secret "${ref.name}" has no key "${ref.key}"`)
-    }
-    // No header can carry it.
+    const refusal = allowed.refusal(baseUrl)
+    if (refusal !== undefined) return missing('RelayNotAllowed', refusal)
+    const read = async (member: string, { name: secret, key: entry }: SecretKeyRef) =>
+      await secrets.value({ namespace, member, name: secret, use: 'relay' }, entry)
+    const found = await read('spec.apiKeySecretRef', ref)
+    if (found.kind === 'missing') return missing('ApiKeySecretNotFound', found.message)
+    const apiKey = found.value.trim()
+    // No header can carry another.
     if (!/^[\x21-\x7e]+$/.test(apiKey)) {
       return missing('ApiKeyInvalid', `"${ref.key}" of the Secret "${ref.name}" is no API key`)
     }
-    const ca = caSecretRef === undefined ? caBundle : await secrets.value(namespace, caSecretRef)
-    if (caSecretRef !== undefined && ca === undefined) {
-      const { name: secret, key: entry } = caSecretRef
-      return missing('CaSecretNotFound', `The Secret "${secret}" has no key "${entry}"`)
-    }
+    const bundle = caSecretRef && (await read('spec.caSecretRef', caSecretRef))
+    if (bundle?.kind === 'missing') return missing('CaSecretNotFound', bundle.message)
+    const ca = bundle?.value ?? caBundle
     return {
       kind: 'ready',
       access: this.#open(key, { baseUrl: baseUrl.replace(/\/$/, ''), apiKey, ca }),
@@ -117,8 +121,9 @@ export class Relays implements AsyncDisposable {
   }
 
   #connect(credentials: Credentials): Opened {
-    const { clusterId, pollMs, log, fence, count, changed } = this.#options
-    const client = new RelayClient(credentials, { fence, count })
+    const { allowed, clusterId, pollMs, log, fence, count, changed } = this.#options
+    const lookup = allowed.lookupFor(credentials.baseUrl)
+    const client = new RelayClient(credentials, { fence, count, lookup })
     const pollers = new Map<string, Poller>()
     const stop = new AbortController()
     return {

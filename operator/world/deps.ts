@@ -1,4 +1,5 @@
 import type { Logger } from '../../core/log.ts'
+import type { GuardedMember } from '../../core/settings/template-members.ts'
 import type { Claims } from '../relay/claims.ts'
 import type { Relays } from '../relay/relays.ts'
 import type { Recorder } from '../runtime/events/recorder.ts'
@@ -17,5 +18,7 @@ export interface Deps {
   clusterId: string
   /** The image of agents whose Connector names none. */
   image: string
+  /** Members of a template that are guarded and allowed. */
+  allowedMembers: readonly GuardedMember[]
   log: Logger
 }

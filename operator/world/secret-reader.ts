@@ -1,40 +1,67 @@
+import { GROUP } from '../kinds/parts.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
-import { type KubeObject } from '../runtime/kube/object.ts'
+import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import { SECRET } from './child-kinds.ts'
 
+/** Says which kinds of objects may name a Secret: the kind, or several with dots between them, as `source.destination`. */
+export const USE_LABEL = `${GROUP}/use`
+
+export type Use = 'relay' | 'connector' | 'source' | 'destination'
+
+/** The place in an object that names a value of a Secret. */
+export interface SecretPlace {
+  namespace: string
+  /** Such as `spec.apiKeySecretRef`. */
+  member: string
+  name: string
+  use: Use
+}
+
+export type SecretValue = { kind: 'found'; value: string } | { kind: 'missing'; message: string }
+
 const KEPT_MAX = 1_000
 
-/** Values of Secrets that objects refer to. A Secret is asked for once, and again when it has changed. */
+/**
+ * Values of Secrets that objects name. Without its label a Secret does not exist for the operator: its rights are wider than
+ * those of the people who write the objects. A Secret is asked for once, and again when it has changed.
+ */
 export class SecretReader {
   readonly #client: KubeClient
   readonly #known: Store<KubeObject>
   readonly #kept = new Map<string, { version: string; values: Promise<Map<string, string>> }>()
 
+  /** `known` has the metadata of Secrets with the label. */
   constructor(client: KubeClient, known: Store<KubeObject>) {
     this.#client = client
     this.#known = known
   }
 
-  /** Undefined when there is no such Secret, or no such key in it. */
-  async value(
-    namespace: string,
-    { name, key }: { name: string; key: string },
-  ): Promise<string | undefined> {
-    return (await this.values(namespace, name))?.get(key)
+  async value(place: SecretPlace, key: string): Promise<SecretValue> {
+    const { namespace, name, use, member } = place
+    const unusable = this.unusable(place)
+    if (unusable !== undefined) return { kind: 'missing', message: unusable }
+    const value = (await this.#values(namespace, name, use))?.get(key)
+    if (value !== undefined) return { kind: 'found', value }
+    return { kind: 'missing', message: `${member}: the Secret "${name}" has no key "${key}"` }
   }
 
-  async values(namespace: string, name: string): Promise<Map<string, string> | undefined> {
+  /** Why an object may not name the Secret, and a remedy; undefined when it may. */
+  unusable({ namespace, name, use, member }: SecretPlace): string | undefined {
+    if (isFor(this.#known.get(`${namespace}/${name}`), use)) return undefined
+    return `${member}: there is no Secret "${name}" with the label ${USE_LABEL}=${use}. Create it, or label it: kubectl label secret ${name} ${USE_LABEL}=${use}`
+  }
+
+  async #values(
+    namespace: string,
+    name: string,
+    use: Use,
+  ): Promise<Map<string, string> | undefined> {
     const id = `${namespace}/${name}`
-    const known = this.#known.get(id)
-    if (known === undefined) {
-      this.#kept.delete(id)
-      return undefined
-    }
-    const version = known.metadata.resourceVersion ?? ''
+    const version = this.#known.get(id)?.metadata.resourceVersion ?? ''
     const kept = this.#kept.get(id)
     if (kept?.version === version) return await kept.values
-    const values = this.#read(namespace, name)
+    const values = this.#read(namespace, name, use)
     this.#kept.delete(id)
     this.#kept.set(id, { version, values })
     values.catch(() => this.#kept.delete(id))
@@ -43,9 +70,10 @@ export class SecretReader {
     return await values
   }
 
-  async #read(namespace: string, name: string): Promise<Map<string, string>> {
+  async #read(namespace: string, name: string, use: Use): Promise<Map<string, string>> {
     const secret = await this.#client.get(SECRET, namespace, name)
-    const data: Record<string, string> = secret?.['data'] ?? {}
+    // It may have lost its label since it was seen.
+    const data: Record<string, string> = isFor(secret, use) ? (secret?.['data'] ?? {}) : {}
     return new Map(
       Object.entries(data).map(([key, value]) => [
         key,
@@ -53,4 +81,8 @@ export class SecretReader {
       ]),
     )
   }
+}
+
+function isFor(secret: KubeObject | undefined, use: Use): boolean {
+  return secret?.metadata.labels?.[USE_LABEL]?.split('.').includes(use) === true
 }

@@ -17,6 +17,7 @@ import {
   SERVICE_ACCOUNT,
   STATEFUL_SET,
 } from './child-kinds.ts'
+import { USE_LABEL } from './secret-reader.ts'
 import { asText, trimmed } from './trimmed.ts'
 
 export const BY_RELAY = 'relay'
@@ -31,8 +32,10 @@ export interface World {
   sources: Store<KubeObject>
   destinations: Store<KubeObject>
   connections: Store<KubeObject>
-  /** Metadata only: what is in a Secret is asked for when it is needed. */
+  /** Metadata of Secrets that objects may name: what is in them is asked for when it is needed. */
   secrets: Store<KubeObject>
+  /** Metadata of the Secrets with enrolment keys. */
+  enrolments: Store<KubeObject>
   statefulSets: Store<KubeObject>
   serviceAccounts: Store<KubeObject>
   disruptionBudgets: Store<KubeObject>
@@ -78,7 +81,8 @@ export function openWorld(client: KubeClient, namespaces: readonly string[], log
     sources: declared(SOURCE),
     destinations: declared(DESTINATION),
     connections: declared(CONNECTION),
-    secrets: child(SECRET, { labels: undefined, trim: trimmed, metadataOnly: true }),
+    secrets: child(SECRET, { labels: USE_LABEL, trim: trimmed, metadataOnly: true }),
+    enrolments: child(SECRET, { trim: trimmed, metadataOnly: true }),
     statefulSets: child(STATEFUL_SET),
     serviceAccounts: child(SERVICE_ACCOUNT),
     disruptionBudgets: child(DISRUPTION_BUDGET),

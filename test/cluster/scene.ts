@@ -35,7 +35,8 @@ export interface Scene extends AsyncDisposable {
   api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
   /** Every connector of the relay that belongs to an object of this namespace. */
   connectors(): Promise<Answer[]>
-  secret(name: string, data: Record<string, string>): Promise<void>
+  /** A Secret that objects of every kind may name, unless `use` says which. */
+  secret(name: string, data: Record<string, string>, use?: string): Promise<void>
   condition(plural: string, name: string, type: string): Promise<Answer>
   /** Declares the Relay `main`, with the key of the Secret `key`. */
   relayAt(baseUrl: string): Promise<void>
@@ -136,8 +137,10 @@ export async function openScene(): Promise<Scene> {
       } while (cursor !== '')
       return found.filter(({ metadata }) => metadata['postern.dev/namespace'] === namespace)
     },
-    async secret(name, data) {
-      const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: data }
+    async secret(name, data, use = 'relay.connector.source.destination') {
+      const labels = use === '' ? {} : { 'postern.dev/use': use }
+      const metadata = { name, labels }
+      const body = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: data }
       const path = `/api/v1/namespaces/${namespace}/secrets/${name}?fieldManager=test&force=true`
       await cluster.request('PATCH', path, body, 'application/apply-patch+yaml')
     },
@@ -200,6 +203,9 @@ async function startOperator(
       HOST: '127.0.0.1',
       CONNECTOR_IMAGE: 'postern.test/postern:test',
       RELAY_POLL_SECONDS: '2',
+      // The relays of tests are on this machine.
+      ALLOWED_RELAYS: '127.0.0.0/8',
+      ALLOWED_TEMPLATE_MEMBERS: 'annotations',
       LOG_LEVEL: 'info',
       ...env,
     },

@@ -169,6 +169,7 @@ test(
       ...sets('operator.relayPollSeconds=5', 'operator.resources.requests.cpu=20m'),
     )
     await inCustomer(...words('create secret generic relay'), `--from-literal=key=${key}`)
+    await inCustomer(...words('label secret relay postern.dev/use=relay'))
     await declare('Connection', 'node', {
       relayRef,
       sourceRef: { name: 'node' },

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 
-import { CONNECTOR, type ConnectorSpec } from '../kinds/connector.ts'
-import { GROUP } from '../kinds/parts.ts'
-import type { Kind, KubeObject, ObjectMeta } from '../runtime/kube/object.ts'
-import { ownerReference } from '../runtime/objects/ownership.ts'
+import { CONNECTOR, type ConnectorSpec } from '../../kinds/connector.ts'
+import { GROUP } from '../../kinds/parts.ts'
+import type { Kind, KubeObject, ObjectMeta } from '../../runtime/kube/object.ts'
+import { ownerReference } from '../../runtime/objects/ownership.ts'
 import {
   DISRUPTION_BUDGET,
   NETWORK_POLICY,
   SERVICE_ACCOUNT,
   STATEFUL_SET,
-} from '../world/child-kinds.ts'
+} from '../../world/child-kinds.ts'
 import { childName, labelsOf, selectorOf } from './names.ts'
 import { podSpec } from './pod.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { ConnectorSpec } from '../kinds/connector.ts'
+import { ConnectorSpec } from '../../kinds/connector.ts'
 import { podSpec } from './pod.ts'
 
 test('an agent serves its health at the address of its pod, which may be one of IPv6', () => {

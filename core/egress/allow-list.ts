@@ -3,12 +3,7 @@ import { domainToASCII } from 'node:url'
 
 import { z } from 'zod'
 
-import {
-  addressClass,
-  compileCidrs,
-  type CompiledCidrs,
-  isWithin,
-} from '../../core/egress/address.ts'
+import { addressClass, compileCidrs, type CompiledCidrs, isWithin } from './address.ts'
 
 /** A rule of addresses that an agent may dial. `hosts` may begin with `*.`; without `ports` 80 and 443, without `schemes` both. */
 export const AllowRule = z
@@ -50,21 +45,31 @@ interface Options {
   allowLoopback: boolean
   /** Addresses of this machine: dialling one of them is dialling loopback. */
   ownAddresses: ReadonlySet<string>
+  /** A rule with neither a port nor a scheme covers every port. */
+  opensAllPorts?: boolean
 }
 
 const DEFAULT_PORTS = { http: 80, https: 443 }
 /** Classes of addresses that a rule may open. Everything else stays shut, whatever a CIDR covers. */
 const OPENABLE: ReadonlySet<string> = new Set(['public', 'private', 'cgnat', 'unique_local'])
 
+/** Whether a rule may open the address. Loopback is open where a program says so. */
+export function isOpenable(address: string): boolean {
+  return OPENABLE.has(addressClass(address))
+}
+
 /** Denies by default. Throws an error that names the first bad CIDR or host. */
 export function compileAllowList(options: Options): AllowList {
-  const own = options.rules.map((rule) => compileRule(rule))
+  const own = options.rules.map((rule) => {
+    const compiled = compileRule(rule)
+    const isBare = rule.ports === undefined && rule.schemes === undefined
+    return options.opensAllPorts === true && isBare ? { ...compiled, ports: undefined } : compiled
+  })
   const narrow = options.narrowedTo.map(compileNarrowing)
   const ownAddresses = compileCidrs([...options.ownAddresses])
-  const isOpenable = (address: string): boolean => {
-    const kind = addressClass(address)
-    if (kind === 'loopback' || isWithin(address, ownAddresses)) return options.allowLoopback
-    return OPENABLE.has(kind)
+  const mayOpen = (address: string): boolean => {
+    const isOwn = addressClass(address) === 'loopback' || isWithin(address, ownAddresses)
+    return isOwn ? options.allowLoopback : isOpenable(address)
   }
   return {
     refusal(url) {
@@ -72,7 +77,7 @@ export function compileAllowList(options: Options): AllowList {
         return `${url.protocol} is not http or https`
       const literal = literalOf(url)
       const place = `${url.hostname}:${portOf(url)}`
-      if (literal !== undefined && !isOpenable(literal))
+      if (literal !== undefined && !mayOpen(literal))
         return `${place} is an address that is never dialled`
       if (!covers(own, url, literal)) return `no --allow rule covers ${url.protocol}//${place}`
       if (narrow.length > 0 && !covers(narrow, url, literal)) {
@@ -81,7 +86,7 @@ export function compileAllowList(options: Options): AllowList {
       return undefined
     },
     mayDial: (url, address) =>
-      isOpenable(address) &&
+      mayOpen(address) &&
       covers(own, url, address) &&
       (narrow.length === 0 || covers(narrow, url, address)),
   }
@@ -97,16 +102,15 @@ export function parseAllow(text: string): AllowRule {
   )
   const [, scheme, host, prefix, port] = parts ?? []
   const bare = host?.replace(/^\[|\]$/g, '')
-  if (bare === undefined) throw new Error(`Cannot read --allow "${text}": ${SHAPES}`)
+  if (bare === undefined) throw new Error(`Cannot read "${text}": ${SHAPES}`)
   const isAddress = isIP(bare) !== 0
-  if (prefix !== undefined && !isAddress)
-    throw new Error(`Cannot read --allow "${text}": ${SHAPES}`)
+  if (prefix !== undefined && !isAddress) throw new Error(`Cannot read "${text}": ${SHAPES}`)
   const rule = AllowRule.safeParse({
     ...(isAddress ? { cidrs: [`${bare}${prefix ?? ''}`] } : { hosts: [bare] }),
     ...(port !== undefined && { ports: [Number(port)] }),
     ...(scheme !== undefined && { schemes: [scheme.toLowerCase()] }),
   })
-  if (!rule.success) throw new Error(`Cannot read --allow "${text}": ${SHAPES}`)
+  if (!rule.success) throw new Error(`Cannot read "${text}": ${SHAPES}`)
   compileRule(rule.data)
   return rule.data
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
-import { Halt } from '../relay/problem.ts'
-import type { KubeClient } from '../runtime/kube/client.ts'
-import { keyOf, type KubeObject } from '../runtime/kube/object.ts'
-import { covers } from '../runtime/objects/covers.ts'
-import { controllerOf } from '../runtime/objects/ownership.ts'
-import type { Store } from '../runtime/watch/store.ts'
-import { STATEFUL_SET } from '../world/child-kinds.ts'
-import { asText, fromText } from '../world/trimmed.ts'
-import { BY_UID, type World } from '../world/world.ts'
+import { Halt } from '../../relay/problem.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import { keyOf, type KubeObject } from '../../runtime/kube/object.ts'
+import { covers } from '../../runtime/objects/covers.ts'
+import { controllerOf } from '../../runtime/objects/ownership.ts'
+import type { Store } from '../../runtime/watch/store.ts'
+import { STATEFUL_SET } from '../../world/child-kinds.ts'
+import { asText, fromText } from '../../world/trimmed.ts'
+import { BY_UID, type World } from '../../world/world.ts'
+import type { Memory, RollingSince } from '../memory.ts'
 import { applyChild } from './apply-child.ts'
 import type { Child } from './children.ts'
-import type { Memory, RollingSince } from './memory.ts'
 
 /** Somebody who changes a child back each time is let have it for a while after so many rounds. */
 const PUT_BACKS_MAX = 3

@@ -1,8 +1,8 @@
-import { Halt } from '../relay/problem.ts'
-import { ApiError } from '../runtime/kube/api-error.ts'
-import type { KubeClient } from '../runtime/kube/client.ts'
-import type { KubeObject } from '../runtime/kube/object.ts'
-import { MANAGED_BY, STATEFUL_SET } from '../world/child-kinds.ts'
+import { Halt } from '../../relay/problem.ts'
+import { ApiError } from '../../runtime/kube/api-error.ts'
+import type { KubeClient } from '../../runtime/kube/client.ts'
+import type { KubeObject } from '../../runtime/kube/object.ts'
+import { MANAGED_BY, STATEFUL_SET } from '../../world/child-kinds.ts'
 import type { Child } from './children.ts'
 
 const AGAIN_MS = 60_000

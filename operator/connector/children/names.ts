@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import type { KubeObject } from '../runtime/kube/object.ts'
-import { MANAGED_BY, MANAGED_LABEL } from '../world/child-kinds.ts'
+import type { KubeObject } from '../../runtime/kube/object.ts'
+import { MANAGED_BY, MANAGED_LABEL } from '../../world/child-kinds.ts'
 
 const SUFFIX = '-connector'
 /** A StatefulSet with a longer name makes no pod: the label with the name of its revision would be too long. */

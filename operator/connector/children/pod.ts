@@ -1,5 +1,5 @@
-import type { ConnectorSpec } from '../kinds/connector.ts'
-import type { KubeObject } from '../runtime/kube/object.ts'
+import type { ConnectorSpec } from '../../kinds/connector.ts'
+import type { KubeObject } from '../../runtime/kube/object.ts'
 import type { Surroundings } from './children.ts'
 import { childName, selectorOf } from './names.ts'
 
