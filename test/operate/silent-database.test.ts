@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { isDatabaseAway, isTimeout } from '../../core/db/connection/failures.ts'
+import { Retirement } from '../../core/db/connection/retirement.ts'
+import { holdLease } from '../../core/db/processes/leases.ts'
 import { openDatabaseLink, type DatabaseLink } from '../kit/database-link.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
@@ -23,6 +25,25 @@ afterAll(async () => {
 })
 
 const BACKEND = 'select pg_backend_pid() as pid'
+
+/** Runs a statement on so many connections at once. */
+async function eachConnection(
+  pool: pg.Pool,
+  count: number,
+  statement: string,
+): Promise<{ pid?: number }[]> {
+  const clients = await Promise.all(Array.from({ length: count }, async () => await pool.connect()))
+  const answers = await Promise.all(
+    clients.map(async (client) => await client.query<{ pid?: number }>(statement)),
+  )
+  for (const client of clients) client.release()
+  return answers.map(({ rows }) => rows[0] ?? {})
+}
+
+async function backendsOf(pool: pg.Pool, count: number): Promise<(number | undefined)[]> {
+  const rows = await eachConnection(pool, count, BACKEND)
+  return rows.map(({ pid }) => pid)
+}
 
 /** Asks PostgreSQL for something, which falls silent before the last statement. */
 type Ask = (pool: pg.Pool, db: Db) => Promise<unknown>
@@ -75,6 +96,70 @@ test.for(ASKS)(
     expect(after[0]?.pid).not.toBe(before[0]?.pid)
   },
 )
+
+test('one statement without an answer retires the connections that were opened before it', async () => {
+  const { log } = world.deps
+  const pool = openPool({ url: link.url, max: 3, log, statementTimeoutMs: STATEMENT_MS })
+  onTestFinished(async () => {
+    await link.mend()
+    await pool.end()
+  })
+  const before = await backendsOf(pool, 3)
+  link.silence()
+  await expect(pool.query('select 1')).rejects.toThrow('Query read timeout')
+  await link.mend()
+  const after = await backendsOf(pool, 3)
+  expect(after.filter((pid) => before.includes(pid))).toEqual([])
+})
+
+test('a connection that a demoted primary left open is retired with the others of its time', async () => {
+  const { log } = world.deps
+  const retirement = new Retirement()
+  const pool = openPool({ url: world.databaseUrl, max: 3, log, retirement })
+  const sibling = openPool({ url: world.databaseUrl, max: 1, log, retirement })
+  const db = openDb(pool)
+  onTestFinished(async () => {
+    await db.destroy()
+    await sibling.end()
+  })
+  const before = [...(await backendsOf(pool, 3)), ...(await backendsOf(sibling, 1))]
+  // A server that was demoted answers on the connections that it has, and takes no writes.
+  for (const one of [pool, sibling]) {
+    await eachConnection(one, one.totalCount, 'set default_transaction_read_only = on')
+  }
+  const failure: unknown = await holdLease(db, 'demoted', 'test').catch((err: unknown) => err)
+  expect(isDatabaseAway(failure), String(failure)).toBe(true)
+  expect(await holdLease(db, 'demoted', 'test')).toBe(1)
+  const after = [...(await backendsOf(pool, 3)), ...(await backendsOf(sibling, 1))]
+  expect(after.filter((pid) => before.includes(pid))).toEqual([])
+})
+
+test('a connection in use while its server is condemned is closed when it is returned', async () => {
+  const { log } = world.deps
+  const pool = openPool({ url: world.databaseUrl, max: 2, log })
+  onTestFinished(async () => await pool.end())
+  const inUse = await pool.connect()
+  const { rows: used } = await inUse.query<{ pid: number }>(BACKEND)
+  await expect(pool.query('begin read only; create table demoted ()')).rejects.toThrow('read-only')
+  await inUse.query('select 1')
+  inUse.release()
+  expect(await backendsOf(pool, 2)).not.toContain(used[0]?.pid)
+})
+
+test('a new connection to a server that takes no writes is refused as no server', async () => {
+  const { log } = world.deps
+  const database = new URL(world.databaseUrl).pathname.slice(1)
+  const setting = 'default_transaction_read_only'
+  await world.pool.query(`alter database "${database}" set ${setting} = on`)
+  const pool = openPool({ url: world.databaseUrl, max: 1, log })
+  onTestFinished(async () => {
+    await world.pool.query(`alter database "${database}" reset ${setting}`)
+    await pool.end()
+  })
+  const failure: unknown = await pool.query('select 1').catch((err: unknown) => err)
+  expect(String(failure)).toContain('takes no writes')
+  expect(isDatabaseAway(failure)).toBe(true)
+})
 
 test('a statement that PostgreSQL ends for its length is no lost server', async () => {
   const { log } = world.deps

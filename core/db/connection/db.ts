@@ -3,8 +3,9 @@ import pg from 'pg'
 
 import type { Logger } from '../../log.ts'
 import type { Tables } from '../tables.ts'
-import { isUnanswered } from './failures.ts'
+import { ReadOnlyServer } from './failures.ts'
 import { keepPlans } from './kept-plans.ts'
+import { Retirement } from './retirement.ts'
 
 // bigint columns are counts far below 2^53, so a number is exact and what every caller wants.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -29,7 +30,10 @@ const KEEP_ALIVE_MS = 10_000
 /** A new connection learns its tables anew: with 150 days its first list takes 100 ms longer. */
 const IDLE_MS = 300_000
 
-/** Named statements that name a day's partition stay with their connection: an older one makes way. */
+/**
+ * A connection ends at this age: named statements that name a day's partition stay with it, and a server that became
+ * another's standby may leave it open.
+ */
 const CONNECTION_LIFE_SECONDS = 3_600
 
 /**
@@ -72,20 +76,23 @@ export interface PoolOptions {
   log: Logger
   statementTimeoutMs?: number
   planning?: keyof typeof PLANNING
-  /** Connections that stay open for good, once they are. Without it none does for more than an hour. */
+  /** Idle connections that stay open until the end of their life. */
   min?: number
+  /** Shared by the pools of a process: a failure of one pool retires the connections of all. */
+  retirement?: Retirement
 }
 
 /** A pool whose idle connections may break (a restart of PostgreSQL) without ending the process. */
 export function openPool(options: PoolOptions): pg.Pool {
-  const { url, max, log, planning, min } = options
+  const { url, max, log, planning, min = 0, retirement = new Retirement() } = options
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   const pool = new pg.Pool({
     connectionString: url,
     max,
+    min,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_MS,
-    ...(min === undefined ? { maxLifetimeSeconds: CONNECTION_LIFE_SECONDS } : { min }),
+    maxLifetimeSeconds: CONNECTION_LIFE_SECONDS,
     statement_timeout: statementTimeoutMs,
     ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_MS }),
     // A process that froze inside a transaction must not commit it minutes later.
@@ -93,8 +100,9 @@ export function openPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: planning === undefined ? PLAIN : `${PLAIN} ${PLANNING[planning]}`,
+    verify: (client, done) => void refuseReadOnly(client).then(() => done(), done),
   })
-  pool.on('connect', closeUnanswered)
+  retirement.watch(pool)
   if (planning === 'lists') keepPlans(pool)
   pool.on('error', (err) => log.warn({ err }, 'Lost a database connection'))
   // A client that breaks between two statements of its user emits an error event, which would end the process without a
@@ -103,21 +111,11 @@ export function openPool(options: PoolOptions): pg.Pool {
   return pool
 }
 
-/**
- * pg gives up a statement without an answer, but not its connection, where the next one would wait behind it: that is
- * closed before anybody hears of the failure. A pool does the same for statements that it is given itself.
- */
-function closeUnanswered(client: pg.PoolClient): void {
-  const query = client.query.bind(client)
-  const ask = (...args: unknown[]): unknown => {
-    const asked: unknown = Reflect.apply(query, undefined, args)
-    if (!(asked instanceof Promise)) return asked
-    return asked.catch(async (err: unknown) => {
-      if (isUnanswered(err)) await client.end()
-      throw err
-    })
-  }
-  Object.assign(client, { query: ask })
+/** A connection is checked once, when it is new: behind one address, a standby may answer instead of the primary. */
+async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
+  const check = { text: 'show transaction_read_only', query_timeout: CONNECT_TIMEOUT_MS }
+  const { rows } = await client.query<{ transaction_read_only: string }>(check)
+  if (rows[0]?.transaction_read_only === 'on') throw new ReadOnlyServer()
 }
 
 export function openDb(pool: pg.Pool): Db {

@@ -20,10 +20,12 @@ const AWAY_SOCKETS = new Set([
 ])
 
 const UNANSWERED = 'Query read timeout'
+const READ_ONLY = 'PostgreSQL takes no writes: the server is a standby or read-only'
 
 /** pg gives these no code of their own. */
 const AWAY_MESSAGES = [
   UNANSWERED,
+  READ_ONLY,
   'Client was closed',
   'Connection terminated',
   'timeout exceeded when trying to connect',
@@ -42,9 +44,24 @@ export function isDatabaseAway(error: unknown): boolean {
   )
 }
 
-/** PostgreSQL did not even say that the statement took too long. */
+/** PostgreSQL did not even report that the statement took too long. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === UNANSWERED
+}
+
+/** The error concerns the server of the connection, not the statement: no answer, shutdown, or no writes any more. */
+export function condemnsServer(error: unknown): boolean {
+  if (isUnanswered(error)) return true
+  return error instanceof pg.DatabaseError && /^(?:57P0[1-3]|25006)$/.test(error.code ?? '')
+}
+
+/** A new connection led to a server that takes no writes: a standby, or a primary that was demoted. */
+export class ReadOnlyServer extends Error {
+  override readonly name = 'ReadOnlyServer'
+
+  constructor() {
+    super(READ_ONLY)
+  }
 }
 
 /** Whether a row was refused because `constraint` already holds its values. */
