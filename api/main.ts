@@ -5,12 +5,15 @@ import { openClock } from '../core/clock.ts'
 import { ingestServiceUrlOf, ingestUrlOf, opsOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
-import { ping } from '../core/db/connection/ping.ts'
 import { watchPools } from '../core/db/connection/pool-metrics.ts'
+import { Retirement } from '../core/db/connection/retirement.ts'
+import { ServerWatch } from '../core/db/connection/server-watch.ts'
 import { warmUp } from '../core/db/connection/warm-up.ts'
+import { Presence } from '../core/db/processes/presence.ts'
 import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { capConnections } from '../core/http/connection-cap.ts'
+import { newId } from '../core/ids.ts'
 import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
 import { watchLoop } from '../core/loop/watch.ts'
@@ -46,8 +49,10 @@ using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
 await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS)
+const retirement = new Retirement()
+await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
-const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min }
+const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min, retirement }
 const pool = openPool({ ...settings, planning: 'requests' })
 await using db = openDb(pool)
 const listsPool = openPool({ ...settings, planning: 'lists' })
@@ -60,6 +65,8 @@ const nats = await awaitServices(config, 'api', patience)
 await using closing = new AsyncDisposableStack()
 closing.defer(async () => await nats.drain())
 const clock = openClock(config.TEST_CLOCK_FILE)
+const identity = { id: newId(clock.now()), role: 'api', name: config.INSTANCE_NAME }
+await using presence = await Presence.begin({ db, log, identity })
 const plans = readPlans(config.PLANS_FILE)
 const dashboard = readBuiltFiles()
 if (dashboard === undefined) log.warn('The dashboard is not built: npm run build:dashboard')
@@ -114,7 +121,7 @@ capConnections(app.server, {
   log,
 })
 await listenOrEnd('API_PORT', () => app.listen({ host: config.HOST, port: config.API_PORT }))
-readiness.is({ PostgreSQL: () => ping(db), NATS: () => checkConnected(nats) })
+readiness.is({ PostgreSQL: () => presence.check(), NATS: () => checkConnected(nats) })
 log.info({ addresses: app.addresses(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 log.info('Stopping')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { Batcher, Overloaded, type BatcherOptions } from './batcher.ts'
+import { Batcher, Overdue, Overloaded, type BatcherOptions } from './batcher.ts'
 
 const OPTIONS: BatcherOptions = {
   itemsMax: 3,
@@ -93,4 +93,32 @@ test('a lane that waited while another took all of the queue writes nothing', as
   await Promise.all([batcher.add(1), batcher.add(2)])
   await batcher.drain()
   expect(batches).toEqual([[1, 2]])
+})
+
+test('an item past waitMaxMs is overdue: a queued one is not written, and add() refuses at once until the write ends', async () => {
+  const batches: number[][] = []
+  const mayEnd = Promise.withResolvers<void>()
+  const options = { ...OPTIONS, itemsMax: 1, waitMaxMs: 50 }
+  const batcher = new Batcher<number, true>(options, async (items) => {
+    batches.push(items)
+    await mayEnd.promise
+    return items.map(() => true)
+  })
+  const [written, queued] = await Promise.allSettled([batcher.add(1), batcher.add(2, 7)])
+  expect([written, queued].map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  const askedAt = performance.now()
+  await expect(batcher.add(3)).rejects.toBeInstanceOf(Overdue)
+  expect(performance.now() - askedAt).toBeLessThan(40)
+  expect(batcher.queued).toBe(0)
+  mayEnd.resolve()
+  await batcher.drain()
+  await batcher.add(4)
+  expect(batches).toEqual([[1], [4]])
+})
+
+test('items that are written in time leave no timer behind that rejects later ones', async () => {
+  const { batcher } = recording({ waitMaxMs: 30 })
+  await batcher.add(1)
+  await new Promise((resolve) => setTimeout(resolve, 40))
+  expect(await batcher.add(2)).toEqual({ double: 4 })
 })

@@ -13,11 +13,15 @@ export interface BatcherOptions {
   /** Items and bytes waiting for a lane; past that `add` throws `Overloaded`. */
   queueMax: number
   queueBytesMax: number
+  /** How long an item waits, in the queue and while it is written, before `add` throws `Overdue`. Without it: for ever. */
+  waitMaxMs?: number
 }
 
 interface Waiter<T, R> {
   item: T
   bytes: number
+  /** On the monotonic clock. */
+  since: number
   resolve: (result: R) => void
   reject: (error: unknown) => void
 }
@@ -25,6 +29,11 @@ interface Waiter<T, R> {
 /** The queue is full. */
 export class Overloaded extends Error {
   override readonly name = 'Overloaded'
+}
+
+/** The item was not written in time. It is not written later if it was still queued; in a batch under way it may be. */
+export class Overdue extends Error {
+  override readonly name = 'Overdue'
 }
 
 /**
@@ -39,6 +48,8 @@ export class Batcher<T, R extends object | true> {
   /** Since when its first item waits. */
   #queuedAt = 0
   #busyLanes = 0
+  readonly #underWay = new Set<Waiter<T, R>[]>()
+  #deadline: NodeJS.Timeout | undefined
 
   constructor(options: BatcherOptions, write: (items: T[]) => Promise<R[]>) {
     this.#options = options
@@ -49,18 +60,29 @@ export class Batcher<T, R extends object | true> {
     return this.#queue.length
   }
 
-  /** Resolves with the item's result when its batch is written; throws `Overloaded`, or what `write` threw. */
+  /** Resolves with the item's result when its batch is written; throws `Overloaded`, `Overdue`, or what `write` threw. */
   add(item: T, bytes = 0): Promise<R> {
     const { queueMax, queueBytesMax, lanes } = this.#options
+    if (this.isOverdue) return Promise.reject(new Overdue('Earlier items are not written yet'))
     if (this.#queue.length >= queueMax || this.#queuedBytes + bytes > queueBytesMax) {
       return Promise.reject(new Overloaded('Too many items wait to be written'))
     }
-    if (this.#queue.length === 0) this.#queuedAt = performance.now()
+    const since = performance.now()
+    if (this.#queue.length === 0) this.#queuedAt = since
+    this.#watch(since)
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, bytes, resolve, reject })
+      this.#queue.push({ item, bytes, since, resolve, reject })
       this.#queuedBytes += bytes
       if (this.#busyLanes < lanes) void this.#run()
     })
+  }
+
+  /** All lanes have a batch whose first item has waited for longer than an item may. */
+  get isOverdue(): boolean {
+    const { waitMaxMs, lanes } = this.#options
+    if (waitMaxMs === undefined || this.#underWay.size < lanes) return false
+    const before = performance.now() - waitMaxMs
+    return [...this.#underWay].every(([first]) => first !== undefined && first.since < before)
   }
 
   /** Resolves when nothing is queued or under way, or after `withinMs`. */
@@ -89,6 +111,7 @@ export class Batcher<T, R extends object | true> {
   }
 
   async #writeBatch(batch: Waiter<T, R>[]): Promise<void> {
+    this.#underWay.add(batch)
     try {
       const results = await this.#write(batch.map((waiter) => waiter.item))
       batch.forEach(({ resolve, reject }, index) => {
@@ -98,7 +121,39 @@ export class Batcher<T, R extends object | true> {
       })
     } catch (error) {
       for (const waiter of batch) waiter.reject(error)
+    } finally {
+      this.#underWay.delete(batch)
     }
+  }
+
+  /** Rejects what has waited too long, as long as anything waits. A single timer serves all items. */
+  #watch(since: number): void {
+    const { waitMaxMs } = this.#options
+    if (waitMaxMs === undefined || this.#deadline !== undefined) return
+    const restMs = Math.max(0, since + waitMaxMs - performance.now())
+    this.#deadline = setTimeout(() => {
+      this.#deadline = undefined
+      this.#rejectBefore(performance.now() - waitMaxMs)
+    }, restMs).unref()
+  }
+
+  #rejectBefore(before: number): void {
+    const overdue = new Overdue('The item was not written in time')
+    for (const batch of this.#underWay) {
+      for (const waiter of batch) if (waiter.since <= before) waiter.reject(overdue)
+    }
+    const late = this.#queue.findIndex(({ since }) => since > before)
+    const dropped = this.#queue.splice(0, late === -1 ? this.#queue.length : late)
+    for (const { bytes, reject } of dropped) {
+      this.#queuedBytes -= bytes
+      reject(overdue)
+    }
+    const waiting = [...this.#underWay].flat().map(({ since }) => since)
+    const next = Math.min(
+      ...waiting.filter((since) => since > before),
+      this.#queue[0]?.since ?? Infinity,
+    )
+    if (next < Infinity) this.#watch(next)
   }
 
   #takeBatch(): Waiter<T, R>[] {

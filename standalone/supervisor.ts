@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 
 import { openClock } from '../core/clock.ts'
 import { SETTING_NAMES, type Settings } from '../core/config.ts'
-import { ownDatabase } from '../core/db/connection/own-database.ts'
+import { ownDatabase } from '../core/db/own-database.ts'
 import { checkDatabase } from '../core/db/usable.ts'
 import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { openLog } from '../core/log.ts'

@@ -4,8 +4,8 @@ import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 
 import { openDb, openPool } from '../core/db/connection/db.ts'
-import { ownDatabase } from '../core/db/connection/own-database.ts'
 import { migrate } from '../core/db/migrate.ts'
+import { ownDatabase } from '../core/db/own-database.ts'
 import { openLog } from '../core/log.ts'
 
 test('ownDatabase() gives an existing database, with all that is in it, to a role without superuser rights', async () => {

@@ -8,7 +8,7 @@ import type { Db } from '../../core/db/connection/db.ts'
 import type { GoodReplica } from '../../core/db/connectors/connector-standing.ts'
 import { provisionConnectors } from '../../core/db/connectors/connectors.ts'
 import { forgetSessions } from '../../core/db/connectors/live-sessions.ts'
-import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
+import { Presence } from '../../core/db/processes/presence.ts'
 import { newId } from '../../core/ids.ts'
 import {
   DIALS_BURST,
@@ -55,6 +55,8 @@ export interface GatewayDeps {
 
 export interface Gateway extends AsyncDisposable {
   server: Server
+  /** Rejects while PostgreSQL does not commit. */
+  checkDatabase(): Promise<void>
   /** Sends agents elsewhere and waits until their requests in flight are answered. */
   drain(): Promise<void>
 }
@@ -71,21 +73,21 @@ export async function startGateway(deps: GatewayDeps): Promise<Gateway> {
       log.warn({ err }, 'Cannot look at changed connectors'),
     )
   })
-  await reportProcess(db, identity)
+  const presence = await Presence.begin({ db, log, identity })
   const repeat = (ms: number, task: string, act: () => Promise<void>): Promise<void> =>
     every(ms, { signal: stop.signal, log, name: task }, act)
   const tasks = [
-    repeat(PROCESS_LIVE_MS / 3, 'presence', () => reportProcess(db, identity)),
     repeat(LIFE_MS, 'life', lifeOf(nats, identity.id, sessions)),
     repeat(PROVISION_MS, 'provisioning', provision),
     repeat(SWEEP_MS, 'sessions', () => keeper.sweep()),
   ]
   const takeLeave = async (): Promise<void> => {
     await forgetSessions(db, identity.id)
-    await forgetProcess(db, identity.id)
+    await presence[Symbol.asyncDispose]()
   }
   return {
     server,
+    checkDatabase: async () => await presence.check(),
     async drain() {
       leave()
       await keeper.drain()

@@ -4,8 +4,9 @@ import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { gatewayPortOf, opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
-import { ping } from '../../core/db/connection/ping.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
+import { Retirement } from '../../core/db/connection/retirement.ts'
+import { ServerWatch } from '../../core/db/connection/server-watch.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { clientAddress } from '../../core/http/client-address.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
@@ -29,10 +30,13 @@ const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
 await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
+const retirement = new Retirement()
+await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
   log,
+  retirement,
   planning: 'lookups',
 })
 await using db = openDb(pool)
@@ -64,7 +68,7 @@ await listenOrEnd('GATEWAY_PORT', async () => {
   server.listen(gatewayPortOf(config), config.HOST)
   await once(server, 'listening')
 })
-readiness.is({ PostgreSQL: () => ping(db), NATS: () => checkConnected(nats) })
+readiness.is({ PostgreSQL: () => gateway.checkDatabase(), NATS: () => checkConnected(nats) })
 
 log.info({ address: server.address(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

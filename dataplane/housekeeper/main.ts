@@ -5,8 +5,11 @@ import { openClock } from '../../core/clock.ts'
 import { apiUrlOf, opsOf } from '../../core/config.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
-import { ping } from '../../core/db/connection/ping.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
+import { Retirement } from '../../core/db/connection/retirement.ts'
+import { ServerWatch } from '../../core/db/connection/server-watch.ts'
+import { Presence } from '../../core/db/processes/presence.ts'
+import { newId } from '../../core/ids.ts'
 import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
 import { watchLoop } from '../../core/loop/watch.ts'
@@ -30,10 +33,13 @@ using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
 await using _ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
+const retirement = new Retirement()
+await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
   log,
+  retirement,
   planning: 'tasks',
 })
 await using db = openDb(pool)
@@ -41,6 +47,8 @@ watchPools(registry, { main: pool })
 const patience = { log, readiness, stop: stop.signal }
 await using nats = await awaitServices(config, 'housekeeper', patience)
 const manager = await whenUsable('JetStream', () => deliveryStreamOf(nats), patience)
+const identity = { id: newId(clock.now()), role: 'housekeeper', name: config.INSTANCE_NAME }
+await using presence = await Presence.begin({ db, log, identity })
 await using _housekeeper = startHousekeeper({
   pool,
   db,
@@ -56,7 +64,7 @@ await using _housekeeper = startHousekeeper({
   dashboardUrl: apiUrlOf(config),
   ...mailOf(config),
 })
-readiness.is({ PostgreSQL: () => ping(db) })
+readiness.is({ PostgreSQL: () => presence.check() })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

@@ -4,14 +4,8 @@ import type { Dispatcher } from 'undici'
 
 import type { Clock } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/connection/db.ts'
-import { ping } from '../../core/db/connection/ping.ts'
 import { writeActivity, type SourceActivity } from '../../core/db/events/ingest/ingest-sources.ts'
-import {
-  forgetProcess,
-  PROCESS_LIVE_MS,
-  reportProcess,
-  type ProcessIdentity,
-} from '../../core/db/processes/processes.ts'
+import { Presence } from '../../core/db/processes/presence.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { newId } from '../../core/ids.ts'
 import { MAIL_ARRIVING_BYTES_MAX } from '../../core/limits.ts'
@@ -59,6 +53,9 @@ const STORE: BatcherOptions = {
   queueBytesMax: 64 * 1024 * 1024,
 }
 
+/** Senders hang up after some 10 s: a later answer is read by nobody, and the sender repeats the request. */
+const STORE_WAIT_MS = 6_000
+
 const ACTIVITY_MS = 1_000
 const UNSTORED_MS = 1_000
 
@@ -102,7 +99,8 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
   const { db, nats, clock, log } = deps
   const stop = new AbortController()
   const processId = newId(clock.now())
-  const spooling = deps.spool && openSpooling(deps, deps.spool)
+  const identity = { id: processId, role: 'ingest', name: deps.name }
+  const spooling = deps.spool && openSpooling({ ...deps, identity }, deps.spool)
   const sources = new Sources({ ...deps, isAway: spooling?.isAway })
   const activity = new Activity(clock)
   const secretUsage = new SecretUsage({ db, nats, clock, log, processId })
@@ -134,9 +132,8 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
     sources.forget(changes),
   )
   const gathered: Gathered = [activity, secretUsage, unstored]
-  const identity = { id: processId, role: 'ingest', name: deps.name }
-  await reportProcess(db, identity)
-  const tasks = reportOften(deps, { identity, gathered }, stop.signal)
+  const presence = await Presence.begin({ db, log, identity })
+  const tasks = reportOften(deps, gathered, stop.signal)
   if (spooling === undefined) measureSpool(deps.registry, undefined)
   else {
     const noteEvent = (sourceId: string): void => activity.noteEvent(sourceId)
@@ -147,7 +144,9 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
     app,
     mail: mail?.listener,
     async ready() {
-      if (spooling?.spool.isUsable !== true) await ping(db)
+      if (spooling?.spool.isUsable === true) return
+      await presence.check()
+      if (store.isOverdue) throw new Error('PostgreSQL does not commit events')
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([app.close(), mail?.close()])
@@ -155,7 +154,8 @@ export async function openIngest(deps: IngestDeps): Promise<Ingest> {
       stop.abort()
       await feed.done
       await Promise.all(tasks)
-      await signOff(deps, gathered, processId)
+      await flush(deps, gathered)
+      await presence[Symbol.asyncDispose]()
       limits[Symbol.dispose]()
       await nats.flush()
       publisher[Symbol.dispose]()
@@ -170,7 +170,9 @@ function openBatches(
   fallback: Fallback | undefined,
 ): Batcher<Incoming, StoreResult> {
   const store = openStore(deps, fallback)
-  return new Batcher(STORE, async (events) => {
+  // With a spool, a batch that waits is spooled instead.
+  const options = fallback === undefined ? { ...STORE, waitMaxMs: STORE_WAIT_MS } : STORE
+  return new Batcher(options, async (events) => {
     metrics.observeBatch(events.length)
     return await store(events)
   })
@@ -218,31 +220,27 @@ type Gathered = [Activity, SecretUsage, RejectionCounts]
 
 function reportOften(
   { db, log }: IngestDeps,
-  { identity, gathered }: { identity: ProcessIdentity; gathered: Gathered },
+  [activity, secretUsage, unstored]: Gathered,
   signal: AbortSignal,
 ): Promise<void>[] {
-  const [activity, secretUsage, unstored] = gathered
   const options = (name: string) => ({ signal, log, name })
   return [
-    every(PROCESS_LIVE_MS / 3, options('presence'), () => reportProcess(db, identity)),
     every(ACTIVITY_MS, options('activity'), () => activity.flush(db)),
     every(SECRET_USAGE_MS, options('secret usage'), () => secretUsage.flush()),
     every(UNSTORED_MS, options('unstored rejections'), () => unstored.flush()),
   ]
 }
 
-async function signOff(
+async function flush(
   { db, log }: IngestDeps,
   [activity, secretUsage, unstored]: Gathered,
-  processId: string,
 ): Promise<void> {
   try {
     await activity.flush(db)
     await secretUsage.flush()
     await unstored.flush()
-    await forgetProcess(db, processId)
   } catch (err) {
-    log.warn({ err }, 'Cannot deregister the process')
+    log.warn({ err }, 'Cannot write the last counts of the process')
   }
 }
 

@@ -5,6 +5,8 @@ import { openClock } from '../../core/clock.ts'
 import { ingestUrlOf, mailSettingsOf, opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
+import { Retirement } from '../../core/db/connection/retirement.ts'
+import { ServerWatch } from '../../core/db/connection/server-watch.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
@@ -41,10 +43,13 @@ using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
 await using _ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
+const retirement = new Retirement()
+await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
   log,
+  retirement,
   statementTimeoutMs: INGEST_STATEMENT_TIMEOUT_MS,
   planning: 'inserts',
 })

@@ -4,8 +4,9 @@ import { awaitServices } from '../../core/await-services.ts'
 import { openClock } from '../../core/clock.ts'
 import { opsOf } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
-import { ping } from '../../core/db/connection/ping.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
+import { Retirement } from '../../core/db/connection/retirement.ts'
+import { ServerWatch } from '../../core/db/connection/server-watch.ts'
 import { compileCidrs, isReachable } from '../../core/egress/address.ts'
 import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { openLog } from '../../core/log.ts'
@@ -34,10 +35,13 @@ using _watch = watchLoop({ registry, log })
 
 const readiness = new Readiness()
 await using _ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
+const retirement = new Retirement()
+await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
 const pool = openPool({
   url: config.DATABASE_URL,
   max: config.DATABASE_POOL_MAX,
   log,
+  retirement,
   planning: 'lookups',
 })
 await using db = openDb(pool)
@@ -61,7 +65,7 @@ await using worker = await startWorker({
   metrics: openMetrics(registry),
   tracing,
 })
-readiness.is({ PostgreSQL: () => ping(db), partitions: () => worker.checkReady() })
+readiness.is({ PostgreSQL: () => worker.checkDatabase(), partitions: () => worker.checkReady() })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')

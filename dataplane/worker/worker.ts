@@ -5,7 +5,7 @@ import type { Db, Pool } from '../../core/db/connection/db.ts'
 import type { Deleted } from '../../core/db/deliveries/act/cancellations.ts'
 import type { Member } from '../../core/db/deliveries/work/partition-owners.ts'
 import { findEventBody } from '../../core/db/events/event-bodies.ts'
-import { forgetProcess, PROCESS_LIVE_MS, reportProcess } from '../../core/db/processes/processes.ts'
+import { Presence } from '../../core/db/processes/presence.ts'
 import type { IsAllowed } from '../../core/egress/connect.ts'
 import { newId } from '../../core/ids.ts'
 import { deliveryManager } from '../../core/jetstream/delivery-stream.ts'
@@ -80,6 +80,8 @@ export interface WorkerDeps {
 export interface Worker extends AsyncDisposable {
   /** The partitions that it owns now. */
   partitions(): number[]
+  /** Rejects while PostgreSQL does not commit. */
+  checkDatabase(): Promise<void>
   /** Throws while it could own none. */
   checkReady(): void
 }
@@ -100,7 +102,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     refresh(lanes, log, changes),
   )
   followWithdrawn(nats, identity.id, stations)
-  await reportProcess(db, identity)
+  const presence = await Presence.begin({ db, log, identity })
   partitions.start()
   const nudges = nats.subscribe(WAITING_DUE, {
     callback: () => {
@@ -112,7 +114,6 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     every(ms, { signal, log, name: task }, act)
   const tasks = [
     feed.done,
-    repeat(PROCESS_LIVE_MS / 3, 'presence', () => reportProcess(db, identity)),
     repeat(PARKED_SCAN_MS, 'parked', stations.findParked),
     repeat(PACING_WRITE_MS, 'pacing', stations.writePacing),
     repeat(STREAM_LOOK_MS, 'stream', async () => {
@@ -123,6 +124,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   ]
   return {
     partitions: () => holdings.holds().map(({ partition }) => partition),
+    checkDatabase: async () => await presence.check(),
     checkReady() {
       if (!holdings.isCurrent) throw new Error('Cannot hold partitions')
     },
@@ -134,9 +136,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await Promise.all([...tasks, dueWatch[Symbol.asyncDispose]()])
       await within(DRAIN_MS, streamConsumer.stopAll(), () => undefined)
       lanes[Symbol.dispose]()
-      await forgetProcess(db, identity.id).catch((err: unknown) =>
-        log.warn({ err }, 'Cannot deregister the process'),
-      )
+      await presence[Symbol.asyncDispose]()
       // First the attempts, since each of them has a result to write.
       await sender.close(ATTEMPTS_MS)
       // Without PostgreSQL nothing more can be written: leases and due rows bring back what is left.

@@ -10,7 +10,7 @@ import { partitionOf } from '../../core/delivery/partition-of.ts'
 import { DELIVERY_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { PARTITIONS } from '../../core/limits.ts'
 import { shareOf } from '../../dataplane/worker/own/partition-assignment.ts'
-import { hangs, says, type Arrival, type Endpoint, type Respond } from '../kit/endpoint.ts'
+import { says, type Arrival, type Endpoint, type Respond } from '../kit/endpoint.ts'
 import { mostInASecond, secondsBetween, timesOf } from '../kit/pace.ts'
 import { homeOf } from '../kit/partitions.ts'
 import {
@@ -274,21 +274,4 @@ test('the former consumer of all partitions makes way, and its messages go out',
   for await (const { name } of manager.consumers.list(DELIVERY_STREAM)) names.push(name)
   expect(names).toHaveLength(PARTITIONS)
   expect(names).not.toContain('worker')
-})
-
-test('while a worker of the version before has its lease, those of this one stand by', async () => {
-  await using relay = await startRelay({ worker: false })
-  await sql`insert into lease (name, holder, epoch, held_until)
-    values ('worker', 'former', 1, ${new Date(relay.clock.now() + 3_600_000)})`.execute(relay.db)
-  const one = await relay.openWorker('one')
-  const { source, endpoint } = await relay.route({ respond: hangs })
-  await relay.accept(source)
-  await eventually(async () => {
-    const { rows } = await sql`select from worker`.execute(relay.db)
-    expect(rows).toEqual([])
-    expect(one.partitions()).toEqual([])
-  })
-  await sql`update lease set held_until = 'epoch' where name = 'worker'`.execute(relay.db)
-  await shared([one])
-  await eventually(() => expect(endpoint.arrivals).toHaveLength(1))
 })

@@ -9,6 +9,8 @@ export interface DatabaseLink extends AsyncDisposable {
   cut(): Promise<void>
   /** Connections stay and are made, and nothing passes. */
   silence(): void
+  /** Nothing passes on the connections that there are. New ones work, as after a fail-over. */
+  strand(): void
   mend(): Promise<void>
 }
 
@@ -44,15 +46,19 @@ export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLin
     for (const [near] of pairs) near.destroy()
     await closed
   }
+  const strand = (): void => {
+    for (const [near, far] of pairs) {
+      near.unpipe(far).pause()
+      far.unpipe(near).pause()
+    }
+  }
   return {
     url: url.href,
     cut,
+    strand,
     silence() {
       isSilent = true
-      for (const [near, far] of pairs) {
-        near.unpipe(far).pause()
-        far.unpipe(near).pause()
-      }
+      strand()
     },
     async mend() {
       isSilent = false

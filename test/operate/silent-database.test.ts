@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { isDatabaseAway, isTimeout } from '../../core/db/connection/failures.ts'
 import { Retirement } from '../../core/db/connection/retirement.ts'
+import { ServerWatch } from '../../core/db/connection/server-watch.ts'
 import { holdLease } from '../../core/db/processes/leases.ts'
 import { openDatabaseLink, type DatabaseLink } from '../kit/database-link.ts'
 import { startWorld, type World } from '../kit/world.ts'
@@ -97,7 +100,7 @@ test.for(ASKS)(
   },
 )
 
-test('one statement without an answer retires the connections that were opened before it', async () => {
+test('a statement without an answer retires the connections that were opened before it', async () => {
   const { log } = world.deps
   const pool = openPool({ url: link.url, max: 3, log, statementTimeoutMs: STATEMENT_MS })
   onTestFinished(async () => {
@@ -144,6 +147,53 @@ test('a connection in use while its server is condemned is closed when it is ret
   await inUse.query('select 1')
   inUse.release()
   expect(await backendsOf(pool, 2)).not.toContain(used[0]?.pid)
+})
+
+describe('with a watch over the server', () => {
+  const SLOW_MS = 3_000
+
+  function openWatched() {
+    const { log } = world.deps
+    const retirement = new Retirement()
+    const pool = openPool({ url: link.url, max: 3, log, retirement })
+    const watch = new ServerWatch({ url: link.url, log, retirement })
+    onTestFinished(async () => {
+      await link.mend()
+      await watch[Symbol.asyncDispose]()
+      await pool.end()
+    })
+    return pool
+  }
+
+  test('statements on a server that others left fail after seconds, long before their time-out', async () => {
+    const pool = openWatched()
+    const before = await backendsOf(pool, 3)
+    link.strand()
+    const askedAt = performance.now()
+    const asked = await Promise.allSettled([pool.query('select 1'), pool.query('select 2')])
+    expect(performance.now() - askedAt).toBeLessThan(SLOW_MS + 5_000)
+    for (const { status } of asked) expect(status).toBe('rejected')
+    const failures = asked.map((one) => one.status === 'rejected' && isDatabaseAway(one.reason))
+    expect(failures).toEqual([true, true])
+    const after = await backendsOf(pool, 3)
+    expect(after.filter((pid) => before.includes(pid))).toEqual([])
+  })
+
+  test('a slow statement goes on', async () => {
+    const pool = openWatched()
+    const { rows } = await pool.query(`select 1 as done from pg_sleep(${SLOW_MS / 1_000 + 2})`)
+    expect(rows).toEqual([{ done: 1 }])
+  })
+
+  test('statements wait for a silent server while no other answers', async () => {
+    const pool = openWatched()
+    await pool.query('select 1')
+    link.silence()
+    const asked = pool.query('select 1 as done')
+    await sleep(SLOW_MS + 4_000)
+    await link.mend()
+    expect((await asked).rows).toEqual([{ done: 1 }])
+  })
 })
 
 test('a new connection to a server that takes no writes is refused as no server', async () => {

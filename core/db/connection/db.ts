@@ -100,7 +100,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: planning === undefined ? PLAIN : `${PLAIN} ${PLANNING[planning]}`,
-    verify: (client, done) => void refuseReadOnly(client).then(() => done(), done),
+    verify: (client, done) => checkNew(client, { retirement, done }),
   })
   retirement.watch(pool)
   if (planning === 'lists') keepPlans(pool)
@@ -111,11 +111,27 @@ export function openPool(options: PoolOptions): pg.Pool {
   return pool
 }
 
+interface NewConnection {
+  pid: number
+  is_read_only: boolean
+}
+
+const CHECK = `
+  select pg_backend_pid() as pid, current_setting('transaction_read_only') = 'on' as is_read_only`
+
 /** A connection is checked once, when it is new: behind one address, a standby may answer instead of the primary. */
-async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
-  const check = { text: 'show transaction_read_only', query_timeout: CONNECT_TIMEOUT_MS }
-  const { rows } = await client.query<{ transaction_read_only: string }>(check)
-  if (rows[0]?.transaction_read_only === 'on') throw new ReadOnlyServer()
+function checkNew(
+  client: pg.PoolClient,
+  { retirement, done }: { retirement: Retirement; done: (failure?: Error) => void },
+): void {
+  const check = { text: CHECK, query_timeout: CONNECT_TIMEOUT_MS }
+  client.query<NewConnection>(check, (err: Error | null, answer) => {
+    if (err !== null) return done(err)
+    const [found] = answer.rows
+    if (found?.is_read_only !== false) return done(new ReadOnlyServer())
+    retirement.identify(client, found.pid)
+    return done()
+  })
 }
 
 export function openDb(pool: pg.Pool): Db {

@@ -2,6 +2,15 @@ import type pg from 'pg'
 
 import { condemnsServer, isUnanswered } from './failures.ts'
 
+/** A statement without an answer yet. */
+export interface Unanswered {
+  client: pg.PoolClient
+  /** The process of its server that runs it. */
+  pid: number
+  /** On the monotonic clock. */
+  askedAt: number
+}
+
 /**
  * Closes the connections of a process's pools after an error that condemns their server: it gave no answer, is stopping, or
  * takes no writes. A primary that was demoted or cut off leaves its connections open, and each would cost one more failure.
@@ -11,6 +20,8 @@ export class Retirement {
   readonly #idle = new Set<pg.PoolClient>()
   readonly #inUse = new Set<pg.PoolClient>()
   readonly #retired = new WeakSet<pg.PoolClient>()
+  readonly #askedAt = new Map<pg.PoolClient, number>()
+  readonly #pids = new WeakMap<pg.PoolClient, number>()
 
   watch(pool: pg.Pool): void {
     pool.on('connect', (client) => this.#watchAnswers(client))
@@ -24,7 +35,31 @@ export class Retirement {
       if (this.#retired.has(client)) close(client)
       else if (err === undefined) this.#idle.add(client)
     })
-    pool.on('remove', (client) => this.#idle.delete(client))
+    pool.on('remove', (client) => {
+      this.#idle.delete(client)
+      this.#askedAt.delete(client)
+    })
+  }
+
+  identify(client: pg.PoolClient, pid: number): void {
+    this.#pids.set(client, pid)
+  }
+
+  /** The statements that have waited for an answer for so long. */
+  unanswered(ageMs: number): Unanswered[] {
+    const before = performance.now() - ageMs
+    return [...this.#askedAt].flatMap(([client, askedAt]) => {
+      const pid = this.#pids.get(client)
+      return pid === undefined || askedAt > before ? [] : [{ client, pid, askedAt }]
+    })
+  }
+
+  /** Fails those of the statements that are still unanswered, and retires every connection. Returns their number. */
+  abandon(statements: readonly Unanswered[]): number {
+    const lost = statements.filter(({ client, askedAt }) => this.#askedAt.get(client) === askedAt)
+    if (lost.length > 0) this.retire()
+    for (const { client } of lost) close(client)
+    return lost.length
   }
 
   /** Retires every connection that is open now. */
@@ -42,25 +77,33 @@ export class Retirement {
   #watchAnswers(client: pg.PoolClient): void {
     const query = client.query.bind(client)
     const watched = (...args: unknown[]): unknown => {
+      this.#askedAt.set(client, performance.now())
       const callback = args.at(-1)
       if (typeof callback === 'function') {
         const judging = (err: unknown, ...rest: unknown[]): void => {
-          this.#judge(client, err)
+          this.#answered(client, err)
           Reflect.apply(callback, undefined, [err, ...rest])
         }
         return Reflect.apply(query, undefined, [...args.slice(0, -1), judging])
       }
       const answer: unknown = Reflect.apply(query, undefined, args)
       if (!(answer instanceof Promise)) return answer
-      return answer.catch((err: unknown) => {
-        this.#judge(client, err)
-        throw err
-      })
+      return answer.then(
+        (result: unknown) => {
+          this.#answered(client, undefined)
+          return result
+        },
+        (err: unknown) => {
+          this.#answered(client, err)
+          throw err
+        },
+      )
     }
     Object.assign(client, { query: watched })
   }
 
-  #judge(client: pg.PoolClient, err: unknown): void {
+  #answered(client: pg.PoolClient, err: unknown): void {
+    this.#askedAt.delete(client)
     if (!condemnsServer(err)) return
     // pg gives up a statement without an answer, and the next one (a rollback) would wait behind it.
     if (isUnanswered(err)) close(client)

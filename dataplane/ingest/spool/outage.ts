@@ -1,6 +1,6 @@
 import type { Db } from '../../../core/db/connection/db.ts'
 import { cannotStore } from '../../../core/db/connection/failures.ts'
-import { probeWrites } from '../../../core/db/events/ingest/spool.ts'
+import { reportProcess, type ProcessIdentity } from '../../../core/db/processes/processes.ts'
 import { uuidOfBytes } from '../../../core/ids.ts'
 import type { SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
 import type { Logger } from '../../../core/log.ts'
@@ -15,6 +15,8 @@ const PROBE_WAIT_MS = 2_000
 
 interface OutageDeps {
   db: Db
+  /** Its row is what a probe writes. */
+  identity: ProcessIdentity
   spool: Spool
   log: Logger
 }
@@ -66,8 +68,10 @@ export class Outage implements Fallback {
   /** To be called now and then. */
   async probe(): Promise<void> {
     if (!this.isAway) return
-    // Run a single probe at a time: one that hangs keeps a connection.
-    this.#probing ??= probeWrites(this.#deps.db).finally(() => (this.#probing = undefined))
+    const { db, identity } = this.#deps
+    // A probe commits a row as events do: a transaction without one neither flushes nor waits for a standby, and would pass
+    // while no event can be stored. Run a single probe at a time: one that hangs keeps a connection.
+    this.#probing ??= reportProcess(db, identity).finally(() => (this.#probing = undefined))
     try {
       await within(PROBE_WAIT_MS, this.#probing, failUnanswered)
     } catch (error) {

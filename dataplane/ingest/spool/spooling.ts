@@ -9,7 +9,9 @@ import { Spool, type SpoolSettings } from './spool.ts'
 /** How soon a spool that came back is used, and how soon PostgreSQL is. */
 const LOOK_MS = 500
 
-type OpenDeps = Pick<DrainDeps, 'db' | 'log'> & ConstructorParameters<typeof Spool>[0]
+type OpenDeps = Pick<DrainDeps, 'db' | 'log'> &
+  Pick<ConstructorParameters<typeof Outage>[0], 'identity'> &
+  ConstructorParameters<typeof Spool>[0]
 
 /** Parts that accept events while PostgreSQL is away. */
 export interface Spooling {

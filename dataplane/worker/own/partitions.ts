@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Db, Pool } from '../../../core/db/connection/db.ts'
+import type { Pool } from '../../../core/db/connection/db.ts'
 import {
   forgetWorker,
   holdPartitions,
@@ -11,7 +11,6 @@ import {
   type Member,
   type Report,
 } from '../../../core/db/deliveries/work/partition-owners.ts'
-import { holdLease } from '../../../core/db/processes/leases.ts'
 import type { Logger } from '../../../core/log.ts'
 import { isConnected, type NatsConnection } from '../../../core/nats.ts'
 import { PARTITIONS_FREE } from '../../../core/notices/notice-subjects.ts'
@@ -28,13 +27,8 @@ const RENEW_MS = PARTITION_HELD_MS / 3
 const AWAY_MS = 2 * RENEW_MS
 const BACK_MS = PARTITION_HELD_MS
 
-/** A version whose one worker had all partitions knows this lease alone. All workers hold it as one. */
-const FORMER_LEASE = 'worker'
-const FORMER_LEASE_HOLDER = 'all workers'
-
 export interface PartitionsDeps {
   pool: Pool
-  db: Db
   nats: NatsConnection
   log: Logger
   metrics: Pick<WorkerMetrics, 'partitions' | 'handovers'>
@@ -103,12 +97,10 @@ export class Partitions {
   }
 
   async #renew(): Promise<void> {
-    const { pool, db, member, holdings, metrics } = this.#deps
+    const { pool, member, holdings, metrics } = this.#deps
     await this.#release()
     const askedAt = performance.now()
-    // A worker of the previous version may still own all partitions.
-    const isFree = await holdLease(db, FORMER_LEASE, FORMER_LEASE_HOLDER)
-    const report = isFree === undefined ? undefined : await this.#report()
+    const report = await this.#report()
     const share = report === undefined ? [] : shareOf(member.name, report.names)
     const kept = holdings.partitions
     const sinceMs = askedAt - (this.#renewedAt ?? askedAt)

@@ -10,11 +10,6 @@ import { storeEvents, type NewEvent } from './store-events.ts'
 /** No position in a stream and no event is older than the longest retention. */
 const DRAIN_KEPT_DAYS = 91
 
-/** Whether PostgreSQL takes writes: a standby that answers is still away. */
-export async function probeWrites(db: Db): Promise<void> {
-  await sql`select pg_current_xact_id()`.execute(db)
-}
-
 /** Returns the ids of the events that are stored, in any class. */
 export async function storedIds(
   pool: pg.Pool,
