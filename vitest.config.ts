@@ -29,7 +29,7 @@ export default defineConfig({
           // All that reads and writes times, where the machine's zone is none of UTC's.
           name: 'zone',
           include: [
-            '{api,core,dataplane}/**/{granularity,partitions,plans,retry,spans,subscription}*.test.ts',
+            '{api,core,dataplane}/**/{granularity,mail-date,partitions,plans,retry,spans,subscription}*.test.ts',
             'core/{billing,delivery,pacing,plans,retention,statistics}/**/*.test.ts',
             'core/verify/{keys,verify}.test.ts',
             'core/{clock,ids,log}.test.ts',

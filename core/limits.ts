@@ -104,12 +104,17 @@ export const MAIL_RECIPIENTS_MAX = 10
 export const SMTP_REFUSED_RECIPIENTS_MAX = 20
 export const SMTP_COMMAND_BYTES_MAX = 1_000
 
-/** Headers of a mail: bytes, lines, and lines `Received`, past which the mail goes in a circle. Ours. */
+/** Headers of a mail, and of each part, in bytes and lines; lines `Received`, past which the mail goes in a circle. Ours. */
 export const MAIL_HEAD_BYTES_MAX = 64 * 1024
 export const MAIL_HEAD_LINES_MAX = 500
 export const MAIL_RECEIVED_MAX = 30
 
-/** Parts of a mail: how deep they lie, and how many are attachments. The JSON that is made of it. Ours. */
+/**
+ * Lines of a mail; its parts, how deep they lie, and how many are attachments. The JSON that is made of it. Ours: in the
+ * largest mail as many lines have 13 bytes each.
+ */
+export const MAIL_LINES_MAX = 400_000
+export const MAIL_PARTS_MAX = 250
 export const MAIL_DEPTH_MAX = 20
 export const MAIL_ATTACHMENTS_MAX = 50
 export const MAIL_BODY_BYTES_MAX = 8 * 1024 * 1024

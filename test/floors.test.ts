@@ -81,10 +81,11 @@ const FLOORS: readonly (readonly string[])[][] = [
   [
     [
       'dataplane/ingest/budgets',
+      'dataplane/ingest/email/charsets',
       'dataplane/ingest/email/message/address',
       'dataplane/ingest/trace',
     ],
-    ['dataplane/ingest/accept'],
+    ['dataplane/ingest/accept', 'dataplane/ingest/email/mime'],
     ['dataplane/ingest/email/message', 'dataplane/ingest/http', 'dataplane/ingest/spool'],
     ['dataplane/ingest/email'],
     ['dataplane/ingest'],

@@ -212,6 +212,36 @@ test('a mail in another charset is kept as it came and shown as text', async () 
   })
 })
 
+test('a file of a mail is the bytes that were sent, and undecoded members are listed', async () => {
+  const part = (headers: string, body: string): string => `--b\r\n${headers}\r\n\r\n${body}`
+  const mail = [
+    'From: J\xfcrgen <j@example.net>\r\nSubject: Forma\xe7\xe3o =?x-none?q?a?=',
+    'Date: Tue Jul 24 18:55:07 2007\r\nContent-Type: multipart/mixed; boundary=b\r\n',
+    part('Content-Type: text/plain', 'See the file.'),
+    part('Content-Type: text/plain\r\nContent-Disposition: inline; filename=a.txt', 'a\r\nb'),
+    part('Content-Type: text/calendar; method=CANCEL; charset=iso-8859-1', 'Z\xfcrich\r\n'),
+    '--b--\r\n',
+  ].join('\r\n')
+  const { payload } = await sendMail(await mailbox(), Buffer.from(mail, 'latin1'))
+  expect(payload).toMatchObject({
+    from: { name: 'Jürgen' },
+    subject: 'Formação =?x-none?q?a?=',
+    date: '2007-07-24T18:55:07.000Z',
+    text: 'See the file.',
+    undecoded: [{ member: 'subject', cause: 'unknown_charset', label: 'x-none' }],
+    attachments: [
+      { filename: 'a.txt', disposition: 'inline', sizeBytes: 4, contentBase64: btoa('a\r\nb') },
+      {
+        filename: null,
+        contentType: 'text/calendar',
+        charset: 'iso-8859-1',
+        parameters: { method: 'CANCEL', charset: 'iso-8859-1' },
+        contentBase64: btoa('Z\xfcrich\r\n'),
+      },
+    ],
+  })
+})
+
 test('a replay delivers the same payload again, and a search finds words of the mail', async () => {
   const { source, endpoint } = await relay.route({ source: { kind: 'email' } })
   const event = await sendMail(source, PLAIN.replace('pairs', 'quokkas'))

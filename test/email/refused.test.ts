@@ -214,17 +214,25 @@ const attached = (count: number): string =>
   `From: a@example.net\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\nContent-Disposition: attachment\r\n\r\nx\r\n'.repeat(count)}--b--\r\n`
 
 test.for([
-  ['headers of 70 KiB', `X: ${'y'.repeat(70 * 1024)}\r\n${PLAIN}`, 552],
-  ['501 lines of headers', `${'X: y\r\n'.repeat(501)}${PLAIN}`, 552],
-  ['parts 30 deep', nested(30), 554],
-  ['51 attachments', attached(51), 554],
-  ['11 signatures', `${'DKIM-Signature: v=1\r\n'.repeat(11)}${PLAIN}`, 554],
-  ['parts 15 deep', nested(15), 250],
-  ['50 attachments', attached(50), 250],
-] as const)('a mail with %s is answered', async ([, mail, code]) => {
-  const { ingestAddress } = await mailbox({ maxPayloadSizeKb: 1024 })
-  expect(await deliver(port, ingestAddress, mail)).toMatchObject({ code })
-})
+  ['headers of 70 KiB', `X: ${'y'.repeat(70 * 1024)}\r\n${PLAIN}`, 552, '64 KiB'],
+  ['501 lines of headers', `${'X: y\r\n'.repeat(501)}${PLAIN}`, 552, '500 lines'],
+  ['parts 30 deep', nested(30), 554, '20 deep'],
+  ['51 attachments', attached(51), 554, '50 attachments'],
+  ['251 parts', attached(250), 554, '250 parts'],
+  ['400,001 lines', `${PLAIN}${'\n'.repeat(400_001)}`, 554, '400000 lines'],
+  ['11 signatures', `${'DKIM-Signature: v=1\r\n'.repeat(11)}${PLAIN}`, 554, '10 DKIM'],
+  ['parts 15 deep', nested(15), 250, 'Stored'],
+  ['50 attachments', attached(50), 250, 'Stored'],
+] as const)(
+  'a mail with %s is answered, by the name of the limit',
+  async ([, mail, code, text]) => {
+    const { ingestAddress } = await mailbox({ maxPayloadSizeKb: 1024 })
+    expect(await deliver(port, ingestAddress, mail)).toMatchObject({
+      code,
+      text: expect.stringContaining(text),
+    })
+  },
+)
 
 test('half a message leaves nothing, and the listener goes on', async () => {
   const source = await mailbox()

@@ -7,8 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ArrivingBytes } from '../../dataplane/ingest/budgets/arriving-bytes.ts'
 import { collect } from '../../dataplane/ingest/email/arriving.ts'
+import { contentOf, UndecodedMembers } from '../../dataplane/ingest/email/mime/mail-content.ts'
+import { readParts } from '../../dataplane/ingest/email/mime/parts.ts'
 import { startRelay, type Relay, type Resource } from '../kit/relay.ts'
-import { heapBytes, longestTurnMs, turnMs } from './cost.ts'
+import { heapBytes, leastMs, longestTurnMs, turnMs } from './cost.ts'
 
 let relay: Relay
 beforeAll(async () => {
@@ -108,4 +110,48 @@ test.for([
 ] as const)('commands of %s are answered in turns that are short', async ([, commands, text]) => {
   const turns = await turnsOf(async () => await send(commands, text))
   expect(turns).toBeLessThan(1)
+})
+
+const part = (type: string, body: string, encoding = '8bit'): string =>
+  `Content-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`
+const divided = (piece: string): string =>
+  part('multipart/mixed; boundary=b', filled(piece, 5 * MIB))
+
+test.for([
+  ['newlines', `${HEAD}${filled('\n', 5 * MIB)}`],
+  ['as many newlines as a mail may have', `${HEAD}${'\n'.repeat(399_000)}`],
+  ['lines of 72 columns', `${HEAD}${filled(`${'x'.repeat(72)}\r\n`, 5 * MIB)}`],
+  ['short lines', `${HEAD}${filled(`${'x'.repeat(12)}\r\n`, 5 * MIB)}`],
+  ['blanks', `${HEAD}${filled(' ', 5 * MIB)}`],
+  ['carriage returns', `${HEAD}${filled('\r', 5 * MIB)}`],
+  ['flowed lines', part('text/plain; format=flowed', filled('words of text \r\n', 5 * MIB))],
+  [
+    'quoted-printable',
+    part('text/plain', filled('=C3=A4=20   =\r\n', 5 * MIB), 'quoted-printable'),
+  ],
+  ['equals signs', part('text/plain', filled('=   ', 5 * MIB), 'quoted-printable')],
+  ['base64', part('text/plain', filled('QUFB', 5 * MIB), 'base64')],
+  ['uuencode', part('a/b', filled(`begin 644 ${'x'.repeat(9)}\n`, 5 * MIB), 'x-uuencode')],
+  ['utf-7', part('text/plain; charset=utf-7', filled('+APY- ', 5 * MIB))],
+  ['iso-2022-jp', part('text/plain; charset=iso-2022-jp', filled('\x1b$B\x1b(B', 5 * MIB))],
+  ['meta elements', part('text/html', filled('<meta ', 5 * MIB))],
+  ['parts', divided('--b\r\n\r\nx\r\n')],
+  ['parts of 50 KiB', divided(`--b\r\n\r\n${filled('-- \r\nx\r\n', 50 * 1024)}`)],
+  ['lines that look like delimiters', divided('--b---------\r\n')],
+  ['delimiters and blanks', divided(`--b${' '.repeat(900)}x\n`)],
+  ['headers of parts', divided(`--b\r\n${'X: y\r\n'.repeat(490)}\r\n`)],
+  [
+    'parts within parts',
+    filled('Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n', 5 * MIB),
+  ],
+  ['encoded words', `Subject: ${filled('=?utf-8?q?a?= ', 60_000)}\r\n\r\n`],
+  ['comments', part(`a/b; x=${filled('( ', 60_000)}`, 'x')],
+  ['parameters', part(`a/b${filled('; x*1*=%41', 60_000)}`, 'x')],
+] as const)('5 MiB of %s are read or refused in six turns', ([, text]) => {
+  const mail = Buffer.from(text, 'latin1')
+  const spent = leastMs(() => {
+    const parts = readParts(mail)
+    return typeof parts === 'string' ? parts : contentOf(parts, new UndecodedMembers())
+  })
+  expect(spent / turnMs()).toBeLessThan(6)
 })

@@ -1,4 +1,11 @@
 import { encodeId } from '../../../core/ids.ts'
+import {
+  MAIL_ATTACHMENTS_MAX,
+  MAIL_DEPTH_MAX,
+  MAIL_LINES_MAX,
+  MAIL_PARTS_MAX,
+  MAIL_SIGNATURES_MAX,
+} from '../../../core/limits.ts'
 import type { StoreResult } from '../accept/event.ts'
 import type { MailOutcome } from './mail-metrics.ts'
 
@@ -14,6 +21,9 @@ export interface Reply {
 
 const reply = (code: number, text: string, outcome: MailOutcome): Reply => ({ code, text, outcome })
 
+const unreadable = (excess: string): Reply =>
+  reply(554, `5.6.0 The message has ${excess}`, 'unsupported_body')
+
 /** A 4xx code makes a sender try again, for days; a 5xx one makes it give up and tell whoever wrote the mail. */
 export const REPLIES = {
   relay: reply(550, '5.7.1 Mail for other domains is not taken', 'not_found'),
@@ -28,11 +38,11 @@ export const REPLIES = {
   tooLarge: reply(552, '5.3.4 The message is larger than the source takes', 'too_large'),
   longHead: reply(552, '5.3.4 The headers are longer than 64 KiB or 500 lines', 'too_large'),
   loops: reply(554, '5.4.6 The message loops: it has too many Received lines', 'bad_request'),
-  unreadable: reply(
-    554,
-    '5.6.0 The message has too many parts, or they lie too deep',
-    'unsupported_body',
-  ),
+  manySignatures: unreadable(`more than ${MAIL_SIGNATURES_MAX} DKIM signatures`),
+  manyLines: unreadable(`more than ${MAIL_LINES_MAX} lines`),
+  manyParts: unreadable(`more than ${MAIL_PARTS_MAX} parts`),
+  deepParts: unreadable(`parts within parts more than ${MAIL_DEPTH_MAX} deep`),
+  manyAttachments: unreadable(`more than ${MAIL_ATTACHMENTS_MAX} attachments`),
   rejected: reply(550, '5.7.1 The message is not accepted', 'rejected'),
   quota: reply(452, '4.2.2 The delivery quota of the source is used up', 'quota_exceeded'),
   unavailable: reply(451, '4.3.0 The message could not be stored, try again', 'unavailable'),

@@ -1,55 +1,20 @@
-import {
-  MAIL_HEAD_BYTES_MAX,
-  MAIL_HEAD_LINES_MAX,
-  MAIL_RECEIVED_MAX,
-  MAIL_SIGNATURES_MAX,
-} from '../../../../core/limits.ts'
+import { MAIL_RECEIVED_MAX, MAIL_SIGNATURES_MAX } from '../../../../core/limits.ts'
+import { readFields, type Fields } from '../mime/fields.ts'
 
 /** The headers of a mail as binary strings, unfolded, in their order. */
-export type MailHead = [name: string, value: string][]
+export type MailHead = Fields
 
 /** Why a mail is not taken, by its headers alone. */
-export type HeadFault = 'longHead' | 'loops' | 'unreadable'
-
-const LF = 0x0a
-const CR = 0x0d
-const FIELD = /^([!-9;-~]+)[ \t]*:(.*)$/s
+export type HeadFault = 'longHead' | 'loops' | 'manySignatures'
 
 /** Reads the headers of a mail, or says why they are refused. Lines that are no header are passed over. */
 export function readHead(source: Buffer): MailHead | HeadFault {
-  const head: MailHead = []
-  let field: string | undefined
-  let received = 0
-  let signatures = 0
-  const end = (): void => {
-    const [, name, value] = FIELD.exec(field ?? '') ?? []
-    field = undefined
-    if (name === undefined || value === undefined) return
-    head.push([name, value.trim()])
-    if (name.toLowerCase() === 'received') received++
-    if (name.toLowerCase() === 'dkim-signature') signatures++
-  }
-  let at = 0
-  for (let lines = 0; at < source.length; lines++) {
-    const next = source.indexOf(LF, at)
-    const stop = next === -1 ? source.length : next
-    if (stop > MAIL_HEAD_BYTES_MAX || lines === MAIL_HEAD_LINES_MAX) return 'longHead'
-    const line = source.toString(
-      'latin1',
-      at,
-      source[stop - 1] === CR && stop > at ? stop - 1 : stop,
-    )
-    at = stop + 1
-    if (line === '') break
-    if (/^[ \t]/.test(line) && field !== undefined) field += line
-    else {
-      end()
-      field = line
-    }
-  }
-  end()
-  if (received > MAIL_RECEIVED_MAX) return 'loops'
-  return signatures > MAIL_SIGNATURES_MAX ? 'unreadable' : head
+  const read = readFields(source, { at: 0, end: source.length, of: 'mail' })
+  if (read === 'longHead') return read
+  const counts = Map.groupBy(read.fields, ([name]) => name.toLowerCase())
+  if ((counts.get('received')?.length ?? 0) > MAIL_RECEIVED_MAX) return 'loops'
+  const signatures = counts.get('dkim-signature')?.length ?? 0
+  return signatures > MAIL_SIGNATURES_MAX ? 'manySignatures' : read.fields
 }
 
 /** Headers that describe the body of the mail; the event's body is JSON. */

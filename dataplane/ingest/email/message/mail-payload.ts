@@ -1,6 +1,7 @@
-import { decodeWords, type Attachment, type Email } from 'postal-mime'
-
 import { decodeText } from '../../../../core/request/text.ts'
+import type { Attachment, MailContent, UndecodedMembers } from '../mime/mail-content.ts'
+import { readMailDate } from '../mime/mail-date.ts'
+import { decodeWords, type Report } from '../mime/words.ts'
 import { readAddresses } from './address/address-list.ts'
 import type { MailHead } from './head.ts'
 import type { Recipient } from './recipient.ts'
@@ -28,25 +29,32 @@ interface Person {
 
 /** The members of an event's body that a mail gives, whoever gets it. */
 export function payloadOf(
-  mail: Email,
+  { text, html, attachments }: MailContent,
   head: MailHead,
-  { mailFrom, authentication }: { mailFrom: string; authentication: Authentication },
+  {
+    mailFrom,
+    authentication,
+    undecoded,
+  }: { mailFrom: string; authentication: Authentication; undecoded: UndecodedMembers },
 ): object {
-  const from = peopleOf(head, 'from')
+  const { reportOf } = undecoded
+  const from = peopleOf(head, 'from', reportOf('from'))
+  const subject = textOf(head, 'subject')
   return {
     from: from.find(({ address }) => address !== '') ?? from[0] ?? null,
-    to: peopleOf(head, 'to'),
-    cc: peopleOf(head, 'cc'),
-    replyTo: peopleOf(head, 'reply-to'),
-    subject: mail.subject ?? null,
-    date: mail.date ?? null,
-    messageId: mail.messageId ?? null,
-    inReplyTo: mail.inReplyTo ?? null,
-    references: (mail.references ?? '').split(/\s+/).filter((id) => id !== ''),
-    text: mail.text ?? null,
-    html: mail.html ?? null,
+    to: peopleOf(head, 'to', reportOf('to')),
+    cc: peopleOf(head, 'cc', reportOf('cc')),
+    replyTo: peopleOf(head, 'reply-to', reportOf('replyTo')),
+    subject: subject === null ? null : decodeWords(subject, reportOf('subject')),
+    date: dateOf(head),
+    messageId: textOf(head, 'message-id'),
+    inReplyTo: textOf(head, 'in-reply-to'),
+    references: (textOf(head, 'references') ?? '').split(/\s+/).filter((id) => id !== ''),
+    text,
+    html,
     headers: headersOf(head),
-    attachments: mail.attachments.map(attachmentOf),
+    attachments: attachments.map(viewOf),
+    undecoded: undecoded.list(),
     authentication,
     isAutomatic: isAutomatic(head, mailFrom),
   }
@@ -63,11 +71,22 @@ export function bodyFor(read: Buffer, envelope: Envelope, { address, tag }: Reci
 }
 
 /** The addresses of the headers of a name. Encoded words are decoded last: they are no part of an address. */
-function peopleOf(head: MailHead, header: string): Person[] {
+function peopleOf(head: MailHead, header: string, report: Report): Person[] {
   return head
     .filter(([name]) => name.toLowerCase() === header)
     .flatMap(([, value]) => readAddresses(decodeText(value)))
-    .map(({ name, address }) => ({ name: decodeWords(name), address }))
+    .map(({ name, address }) => ({ name: decodeWords(name, report), address }))
+}
+
+/** The first of the headers of a name; null without one, or where it is empty. */
+function textOf(head: MailHead, name: string): string | null {
+  const [, value = ''] = head.find(([given]) => given.toLowerCase() === name) ?? []
+  return decodeText(value) || null
+}
+
+function dateOf(head: MailHead): string | null {
+  const text = textOf(head, 'date')
+  return text === null ? null : (readMailDate(text) ?? text)
 }
 
 /** By name in lower case; a list where a header came more than once. */
@@ -81,17 +100,8 @@ function headersOf(head: MailHead): Record<string, string | string[]> {
   )
 }
 
-function attachmentOf({ filename, mimeType, disposition, contentId, content }: Attachment): object {
-  const contentBase64 =
-    typeof content === 'string' ? content : Buffer.from(new Uint8Array(content)).toString('base64')
-  return {
-    filename,
-    contentType: mimeType,
-    disposition,
-    contentId: contentId ?? null,
-    sizeBytes: Buffer.byteLength(contentBase64, 'base64'),
-    contentBase64,
-  }
+function viewOf({ content, ...described }: Attachment): object {
+  return { ...described, sizeBytes: content.length, contentBase64: content.toString('base64') }
 }
 
 /** Sent by a program, so that nobody should answer it. (RFC 3834) */

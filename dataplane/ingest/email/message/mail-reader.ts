@@ -2,6 +2,8 @@ import { Worker } from 'node:worker_threads'
 
 import { MAIL_READ_SECONDS, MAIL_READING_BYTES_MAX } from '../../../../core/limits.ts'
 import type { Logger } from '../../../../core/log.ts'
+import type { PartsFault } from '../mime/parts.ts'
+import type { HeadFault } from './head.ts'
 
 /** A mail to be read, with what its sender said of it. */
 export interface Unread {
@@ -17,7 +19,10 @@ export interface Unread {
  */
 export type ReadMail =
   | { kind: 'read'; json: Buffer; isUncertain: boolean }
-  | { kind: 'unreadable' | 'tooLarge' | 'unavailable' }
+  | { kind: MailFault | 'unavailable' }
+
+/** Why a mail is refused by what it holds. */
+type MailFault = HeadFault | PartsFault | 'manyAttachments' | 'tooLarge'
 
 /** A mail on its way to the thread: bytes arrive there without their class. */
 export type ThreadJob = Omit<Unread, 'mail'> & { id: number; mail: Uint8Array }
@@ -27,7 +32,7 @@ export interface ReadAnswer {
   id: number
   json?: Uint8Array<ArrayBuffer>
   isUncertain?: boolean
-  fault?: 'unreadable' | 'tooLarge'
+  fault?: MailFault
 }
 
 interface Job extends Unread {

@@ -1,12 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 
-import PostalMime from 'postal-mime'
-
-import {
-  MAIL_ATTACHMENTS_MAX,
-  MAIL_BODY_BYTES_MAX,
-  MAIL_DEPTH_MAX,
-} from '../../../../core/limits.ts'
+import { MAIL_BODY_BYTES_MAX } from '../../../../core/limits.ts'
+import { contentOf, UndecodedMembers } from '../mime/mail-content.ts'
+import { readParts } from '../mime/parts.ts'
 import { authenticate, isUncertain } from './authenticate.ts'
 import { readHead } from './head.ts'
 import { MailNames } from './mail-names.ts'
@@ -34,21 +30,15 @@ async function answerTo({
 }: ThreadJob): Promise<ReadAnswer> {
   const mail = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const head = readHead(mail)
-  if (typeof head === 'string') return { id, fault: 'unreadable' }
-  let parsed
-  try {
-    parsed = await PostalMime.parse(mail, {
-      attachmentEncoding: 'base64',
-      // A message within a message stays whole, with all that is in it.
-      forceRfc822Attachments: true,
-      maxNestingDepth: MAIL_DEPTH_MAX,
-    })
-  } catch {
-    return { id, fault: 'unreadable' }
-  }
-  if (parsed.attachments.length > MAIL_ATTACHMENTS_MAX) return { id, fault: 'unreadable' }
+  if (typeof head === 'string') return { id, fault: head }
+  const parts = readParts(mail)
+  if (typeof parts === 'string') return { id, fault: parts }
+  const undecoded = new UndecodedMembers()
+  const content = contentOf(parts, undecoded)
+  if (typeof content === 'string') return { id, fault: content }
   const authentication = await authenticate({ mail, head, mailFrom, helo, remoteIp }, names)
-  const text = JSON.stringify(payloadOf(parsed, head, { mailFrom, authentication }))
+  const payload = payloadOf(content, head, { mailFrom, authentication, undecoded })
+  const text = JSON.stringify(payload)
   const json = new Uint8Array(new TextEncoder().encode(text.slice(0, -1)))
   if (json.length > MAIL_BODY_BYTES_MAX) return { id, fault: 'tooLarge' }
   return { id, json, isUncertain: isUncertain(authentication) }
