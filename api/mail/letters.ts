@@ -1,4 +1,4 @@
-import { INVITATION_DAYS, RESET_MAIL_MINUTES } from '../../core/limits.ts'
+import { ACCOUNT_LINK_HOURS, INVITATION_DAYS, RESET_MAIL_MINUTES } from '../../core/limits.ts'
 import type { Letter } from '../../core/mail/letter.ts'
 
 /** To whoever asked for a new password. */
@@ -11,6 +11,57 @@ export function resetLetter(url: string): Letter {
     ],
     action: { label: 'Choose a new password', url },
     end: 'If it was not you, do nothing: without this link nobody can change your password.',
+  }
+}
+
+/** To the owner of an address with which somebody made an account without proving it. */
+export function newcomerLetter(url: string): Letter {
+  return {
+    subject: 'Begin a new account at Postern',
+    paragraphs: [
+      'Somebody asked for a new password for the account with your address. Whoever made that account has never proved that the address is theirs.',
+      `This link is good once, for ${RESET_MAIL_MINUTES} minutes. It proves that the address is yours and begins a new account with it; the other account ends, and its organisations, API keys and agents are not yours.`,
+    ],
+    action: { label: 'Begin a new account', url },
+    end: 'If you made that account and know its password, sign in with it instead, and prove your address on the page "Your account": then you keep everything.',
+  }
+}
+
+/** To whoever wants to sign up. */
+export function signUpLetter(url: string): Letter {
+  return {
+    subject: 'Make your account at Postern',
+    paragraphs: [
+      'Somebody wants to make an account with this address, most likely you.',
+      `This link is good once, for ${ACCOUNT_LINK_HOURS} hours. You choose your name and password there.`,
+    ],
+    action: { label: 'Make the account', url },
+    end: 'If it was not you, do nothing: without this link there is no account.',
+  }
+}
+
+/** To whoever wants to sign up and has an account. */
+export function knownLetter(origin: string): Letter {
+  return {
+    subject: 'You have an account at Postern',
+    paragraphs: [
+      'Somebody wants to make an account with this address, most likely you. There is one already: sign in to it. If the password is lost, ask for a new one there.',
+    ],
+    action: { label: 'Sign in', url: `${origin}/sign-in` },
+    end: 'If it was not you, do nothing: nothing has changed.',
+  }
+}
+
+/** To whoever is signed in and has not proved the address. */
+export function verifyLetter(url: string): Letter {
+  return {
+    subject: 'Prove your address to Postern',
+    paragraphs: [
+      'Somebody who is signed in to an account with this address wants to prove that it is theirs, most likely you.',
+      `This link is good once, for ${ACCOUNT_LINK_HOURS} hours, in the browser that is signed in.`,
+    ],
+    action: { label: 'Prove the address', url },
+    end: 'If it was not you, do nothing, and do not open the link: the account is not yours.',
   }
 }
 

@@ -47,6 +47,17 @@ export async function demandSession(
   return { session, window: { limit: requestsPerMinute, left, resetSeconds } }
 }
 
+/** The person whose session a request comes with; undefined: none, or it has ended. */
+export async function findSignedIn(
+  { db, clock, accounts }: Deps,
+  request: FastifyRequest,
+): Promise<string | undefined> {
+  const token = sessionToken(accounts.apiUrl, request)
+  if (token === undefined) return undefined
+  const use = await useSession(db, hashSecret(token), { nowMs: clock.now(), place: {} })
+  return use?.personId
+}
+
 /** Somebody who has proved who they are, some time ago. */
 interface Proven {
   personId: string

@@ -54,6 +54,11 @@ const OUTSIDE = [
     path: '/reset',
     component: lazyRouteComponent(() => import('./pages/outside/reset.tsx'), 'Reset'),
   }),
+  createRoute({
+    ...outside,
+    path: '/verify',
+    component: lazyRouteComponent(() => import('./pages/outside/verify.tsx'), 'Verify'),
+  }),
 ] as const
 
 /** Everything that needs a session. */

@@ -338,7 +338,7 @@ test("sign-up is closed unless it is open; open, it makes an organisation of the
   expect(again.body).toMatchObject({ code: 'CONFLICT', status: 409 })
   const options = await browser.visit('GET', '/auth/options')
   expect(options.body).toEqual({
-    isSetUp: true,
+    isSetUp: false,
     signUp: 'open',
     isMailing: false,
     hasPasswords: true,

@@ -277,13 +277,16 @@ test('colleagues of an allowed domain come without an invitation, as long as the
   expect(await come(browser, await walk(await begin(browser)))).toBe('/sign-in?problem=unknown')
 })
 
-test('where anybody may sign up, the owner of an address takes over what somebody made with it', async () => {
+test('the owner of an address gets nothing of an account that somebody made with it', async () => {
   await using elsewhere = await startProvider()
   await using own = await startOn(elsewhere, { signUp: 'open' })
   const email = 'jo@example.com'
   const squatter = openBrowser(own.apiUrl)
   const wish = { email, name: 'Jo', password: PASSWORD, organisationName: 'Jo Ltd' }
-  expect((await squatter.visit('POST', '/auth/sign-up', wish)).status).toBe(201)
+  const { body: made } = await squatter.visit('POST', '/auth/sign-up', wish)
+  const at = `/auth/organisations/${made.organisations[0].id}`
+  const { key } = (await squatter.visit('POST', `${at}/keys`, { name: 'k', permissions: null }))
+    .body
   elsewhere.people.set('jo', { email, email_verified: true })
   elsewhere.person = 'jo'
   const browser = openBrowser(own.apiUrl)
@@ -291,6 +294,12 @@ test('where anybody may sign up, the owner of an address takes over what somebod
   expect((await squatter.visit('GET', '/auth/session')).status).toBe(401)
   const body = { email, password: PASSWORD }
   expect((await squatter.visit('POST', '/auth/sign-in', body)).status).toBe(401)
+  expect((await own.api('GET', '/v1/sources', undefined, { key })).status).toBe(401)
+  const jo = (await browser.visit('GET', '/auth/session')).body
+  expect(jo.user).toMatchObject({ email, isVerified: true })
+  expect(jo.user.id).not.toBe(made.user.id)
+  expect(jo.organisations).toMatchObject([{ name: email, role: 'owner' }])
+  expect(jo.organisations[0].id).not.toBe(made.organisations[0].id)
 
   elsewhere.people.set('kim', { email: 'kim@example.com', email_verified: true, name: 'Kim' })
   elsewhere.person = 'kim'
@@ -298,6 +307,39 @@ test('where anybody may sign up, the owner of an address takes over what somebod
   expect(await come(kim, await walk(await begin(kim)))).toBe('/')
   const session = await kim.visit('GET', '/auth/session')
   expect(session.body.organisations).toMatchObject([{ name: 'Kim', role: 'owner' }])
+})
+
+test('whoever is signed in to an account proves its address with the provider, and keeps everything', async () => {
+  await using elsewhere = await startProvider()
+  await using own = await startOn(elsewhere, { signUp: 'open' })
+  const email = 'jan@example.com'
+  const browser = openBrowser(own.apiUrl)
+  const wish = { email, name: 'Jan', password: PASSWORD, organisationName: 'Jan Ltd' }
+  const { body: made } = await browser.visit('POST', '/auth/sign-up', wish)
+  expect(made.user.isVerified).toBe(false)
+  elsewhere.people.set('jan', { email, email_verified: true })
+  elsewhere.person = 'jan'
+  expect(await come(browser, await walk(await begin(browser)))).toBe('/')
+  expect((await browser.visit('GET', '/auth/session')).body).toEqual({
+    ...made,
+    user: { ...made.user, isVerified: true },
+  })
+  const again = openBrowser(own.apiUrl)
+  expect((await again.visit('POST', '/auth/sign-in', { email, password: PASSWORD })).status).toBe(
+    200,
+  )
+})
+
+test('a colleague of an allowed domain joins no organisation that a stranger made', async () => {
+  await using elsewhere = await startProvider()
+  await using own = await startOn(elsewhere, { signUp: 'open', allowedDomains: ['example.com'] })
+  await own.pool.query('truncate organisation cascade')
+  const eve = { email: 'eve@evil.example', name: 'Eve', password: PASSWORD }
+  await openBrowser(own.apiUrl).visit('POST', '/auth/sign-up', { ...eve, organisationName: 'Eve' })
+  elsewhere.people.set('kay', { email: 'kay@example.com', email_verified: true })
+  elsewhere.person = 'kay'
+  const browser = openBrowser(own.apiUrl)
+  expect(await come(browser, await walk(await begin(browser)))).toBe('/sign-in?problem=unknown')
 })
 
 test('with passwords off the provider alone signs people in', async () => {

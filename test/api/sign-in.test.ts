@@ -47,6 +47,25 @@ test('the setup link makes the first owner, signed in, and is good once', async 
   await expect(setupToken(own)).rejects.toThrow('There is an owner already')
 })
 
+test('the setup link stays good when a stranger signs up first, whose organisation is not the own one', async () => {
+  await using own = await startWorld({ signUp: 'open' })
+  await own.pool.query('truncate organisation cascade')
+  const token = await setupToken(own)
+  const wish = { email: 'eve@example.com', name: 'Eve', password: PASSWORD }
+  const stranger = openBrowser(own.apiUrl)
+  await stranger.visit('POST', '/auth/sign-up', { ...wish, organisationName: 'Eve Ltd' })
+  const isSetUp = async () => (await stranger.visit('GET', '/auth/options')).body.isSetUp
+  expect(await isSetUp()).toBe(false)
+  const made = await openBrowser(own.apiUrl).visit('POST', '/auth/setup', {
+    ...wish,
+    token,
+    email: 'ada@example.com',
+  })
+  expect(made.body.organisations).toMatchObject([{ name: 'Main', role: 'owner' }])
+  expect(await isSetUp()).toBe(true)
+  await expect(setupToken(own)).rejects.toThrow('There is an owner already')
+})
+
 test('twenty use a setup link at once and one becomes the owner', async () => {
   await using own = await startWorld()
   const token = await setupToken(own)

@@ -38,6 +38,7 @@ export async function everyAddress(told: Told): Promise<string[]> {
     '/setup#token',
     '/invite#token',
     '/reset#token',
+    '/verify#token',
     '/me',
     '/nowhere',
     `/e/${events.sent}`,

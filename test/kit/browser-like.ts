@@ -97,7 +97,14 @@ export async function seedPerson(
   const now = new Date(world.clock.now())
   hash ??= await hashPassword(PASSWORD, 'a test')
   const id = newId(now.getTime())
-  await insertPerson(world.db, { id, email, name: email, passwordHash: hash, createdAt: now })
+  await insertPerson(world.db, {
+    id,
+    email,
+    name: email,
+    passwordHash: hash,
+    emailVerifiedAt: now,
+    createdAt: now,
+  })
   for (const [organisationId, role] of Object.entries(roles)) {
     await insertMembership(world.db, {
       organisationId: uuid('org', organisationId),

@@ -86,7 +86,7 @@ export const MEMBER_ROUTES = [
         refuse('FORBIDDEN', `Cannot invite an ${body.role} as an ${role}: it needs an owner`)
       }
       const made = await invite({ ...deps, actor }, { organisationId, ...body })
-      const isMailed = await mailInvitation(deps, made, session.name)
+      const isMailed = session.isVerified && (await mailInvitation(deps, made, session.name))
       const url = linkUrl(origin, 'invite', made.token)
       return { status: 201, body: { ...viewInvitation(made.invitation), url, isMailed } }
     },

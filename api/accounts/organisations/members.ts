@@ -1,5 +1,4 @@
 import { isAtLeast, type Role } from '../../../core/accounts/role.ts'
-import { revokeAgentsOf } from '../../../core/db/accounts/agents.ts'
 import {
   countOwners,
   deleteMembership,
@@ -8,11 +7,13 @@ import {
   setRole,
   type Member,
 } from '../../../core/db/accounts/memberships.ts'
+import { deletePerson, type Person } from '../../../core/db/accounts/people.ts'
 import { lockOrganisation } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { writeAudit, type Actor } from '../../../core/db/requests/audit.ts'
 import { refuse } from '../../../core/errors.ts'
 import { refuseMissing } from '../../http/failure.ts'
+import { endCredentials } from './credentials.ts'
 import type { Tenancy } from './organisations.ts'
 
 /** A member of an organisation, and who changes them. */
@@ -42,7 +43,7 @@ export async function changeRole(
 
 /**
  * Ends a membership, another's or one's own. Whoever was removed reaches nothing from the next request on, and neither do
- * their agents, for good: a new membership begins without any.
+ * the keys and agents that they made, for good: a new membership begins without any.
  */
 export async function removeMember(
   { db, clock, actor }: Tenancy,
@@ -51,17 +52,35 @@ export async function removeMember(
   await db.transaction().execute(async (tx) => {
     const found = await lockMember(tx, change)
     await refuseLastOwner(tx, change, found)
-    await deleteMembership(tx, change.organisationId, change.personId)
-    const changes = { email: found.email, role: found.role }
-    const now = clock.now()
-    await auditMember(tx, change, { actor, action: 'member.remove', changes, now })
-    const { organisationId } = change
-    for (const { id, name } of await revokeAgentsOf(tx, change, new Date(now))) {
-      const subject = { subjectKind: 'agent', subjectId: id, changes: { name, email: found.email } }
-      const entry = { organisationId, projectId: null, actor, action: 'agent.revoke', ...subject }
-      await writeAudit(tx, entry, now)
-    }
+    await endMembership(tx, { ...change, ...found }, { actor, now: new Date(clock.now()) })
   })
+}
+
+/**
+ * Deletes an account whose address was never proved, so that the owner of the address can have one. It leaves its
+ * organisations, of which one may be without an owner then, and its keys and agents end. To be called in the transaction
+ * that makes the new account.
+ */
+export async function abandonAccount(tx: Db, { id, email }: Person, now: Date): Promise<void> {
+  const actor = { name: 'postern', address: null }
+  for (const { organisationId, role } of await listMemberships(tx, id)) {
+    await lockOrganisation(tx, organisationId)
+    const member = { organisationId, personId: id, email, role }
+    await endMembership(tx, member, { actor, now })
+  }
+  await deletePerson(tx, id)
+}
+
+async function endMembership(
+  tx: Db,
+  member: { organisationId: string; personId: string; email: string; role: string },
+  { actor, now }: { actor: Actor; now: Date },
+): Promise<void> {
+  const { organisationId, personId, email, role } = member
+  await endCredentials(tx, member, { actor, now })
+  await deleteMembership(tx, organisationId, personId)
+  const entry = { actor, action: 'member.remove', changes: { email, role }, now: now.getTime() }
+  await auditMember(tx, member, entry)
 }
 
 /** Writes the audit row of a change of a member, in its transaction. */

@@ -63,7 +63,7 @@ export async function createOrganisation(
 export async function addOrganisation(
   tx: Db,
   { clock, plans, actor }: Omit<Tenancy, 'db'>,
-  { name, plan }: { name: string; plan: PlanName },
+  { name, plan, isSignedUp = false }: { name: string; plan: PlanName; isSignedUp?: boolean },
 ): Promise<{ organisation: Organisation; defaultProjectId: string }> {
   const now = new Date(clock.now())
   const organisation: Organisation = {
@@ -84,7 +84,7 @@ export async function addOrganisation(
     createdAt: now,
     updatedAt: now,
   }
-  await insertOrganisation(tx, organisation)
+  await insertOrganisation(tx, { ...organisation, isSignedUp })
   await insertProject(tx, project)
   await writeAudit(
     tx,

@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Clock } from '../../../core/clock.ts'
-import { replaceLink } from '../../../core/db/accounts/links.ts'
+import { replaceLink, type LinkKind } from '../../../core/db/accounts/links.ts'
 import { hasOwner } from '../../../core/db/accounts/memberships.ts'
 import { findPersonByEmail } from '../../../core/db/accounts/people.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { refuse } from '../../../core/errors.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
 import { ACCOUNT_LINK_HOURS, RESET_MAIL_MINUTES } from '../../../core/limits.ts'
-import { resetLetter } from '../../mail/letters.ts'
+import {
+  knownLetter,
+  newcomerLetter,
+  resetLetter,
+  signUpLetter,
+  verifyLetter,
+} from '../../mail/letters.ts'
 import type { Post } from '../../mail/post.ts'
 
 const TOKEN_BYTES = 32
@@ -28,8 +34,8 @@ export interface NewLink {
 }
 
 /**
- * A token with which somebody becomes the first owner; the one before it ends. Undefined once there is an owner: never is
- * the first visitor the owner.
+ * A token with which somebody becomes the first owner; the one before it ends. Undefined once the installation's own
+ * organisation has an owner: never is the first visitor the owner.
  */
 export async function makeSetupLink({ db, clock }: LinkDeps): Promise<NewLink | undefined> {
   const link = newLink(clock.now())
@@ -39,6 +45,7 @@ export async function makeSetupLink({ db, clock }: LinkDeps): Promise<NewLink | 
       kind: 'setup',
       personId: null,
       organisationId: null,
+      email: null,
       expiresAt: link.expiresAt,
       tokenHash: hashSecret(link.token),
     })
@@ -51,42 +58,77 @@ function newLink(nowMs: number, validMs = LINK_MS): NewLink {
   return { token: newToken(), expiresAt: new Date(nowMs + validMs) }
 }
 
-/** A link with which a person sets a new password; the one before it ends. */
-export async function makeResetLink(
+/** A link with which a person sets a new password; the one before it ends. It is printed for the operator. */
+export async function makeResetLink(deps: LinkDeps, personId: string): Promise<NewLink> {
+  return await makeLink(deps, { kind: 'reset', personId, email: null, validMs: LINK_MS })
+}
+
+async function makeLink(
   { db, clock }: LinkDeps,
-  personId: string,
-  validMs = LINK_MS,
+  wish: { kind: LinkKind; personId: string | null; email: string | null; validMs: number },
 ): Promise<NewLink> {
-  const link = newLink(clock.now(), validMs)
+  const { kind, personId, email, validMs } = wish
+  const { token, expiresAt } = newLink(clock.now(), validMs)
+  const tokenHash = hashSecret(token)
   await db.transaction().execute(async (tx) => {
-    await replaceLink(tx, {
-      kind: 'reset',
-      personId,
-      organisationId: null,
-      expiresAt: link.expiresAt,
-      tokenHash: hashSecret(link.token),
-    })
+    await replaceLink(tx, { kind, personId, organisationId: null, email, expiresAt, tokenHash })
   })
-  return link
+  return { token, expiresAt }
+}
+
+interface MailedLinkDeps extends LinkDeps {
+  post: Post | undefined
 }
 
 /** Mails such a link to whoever has an account of this address, behind the answer: nobody learns whether there is one. */
-export function mailResetLink(deps: LinkDeps & { post: Post | undefined }, email: string): void {
-  const { db, post } = deps
-  if (post === undefined) {
-    refuse(
-      'FORBIDDEN',
-      'Cannot mail a link: no mail is sent from here. The operator makes one: npm run admin -- users reset-link',
-    )
-  }
+export function mailResetLink(deps: MailedLinkDeps, email: string): void {
+  const post = demandPost(deps, 'The operator makes one: npm run admin -- users reset-link')
   post.later(async () => {
-    const person = await findPersonByEmail(db, email)
+    const person = await findPersonByEmail(deps.db, email)
     if (person === undefined) return
-    await post.send(person.email, async (origin) => {
-      const { token } = await makeResetLink(deps, person.id, MAILED_LINK_MS)
-      return resetLetter(linkUrl(origin, 'reset', token))
+    await post.send(email, async (origin) => {
+      const wish = { kind: 'reset', personId: person.id, email, validMs: MAILED_LINK_MS } as const
+      const { token } = await makeLink(deps, wish)
+      const url = linkUrl(origin, 'reset', token)
+      return person.emailVerifiedAt === null ? newcomerLetter(url) : resetLetter(url)
     })
   })
+}
+
+/**
+ * Mails a link with which the owner of an address makes an account; to whoever has one already, a letter that says so.
+ * Behind the answer: nobody learns which it was.
+ */
+export function mailSignUpLink(deps: MailedLinkDeps, email: string): void {
+  const post = demandPost(deps, 'Sign up without one')
+  post.later(async () => {
+    const person = await findPersonByEmail(deps.db, email)
+    await post.send(email, async (origin) => {
+      if (person !== undefined && person.emailVerifiedAt !== null) return knownLetter(origin)
+      const wish = { kind: 'sign-up', personId: null, email, validMs: LINK_MS } as const
+      const { token } = await makeLink(deps, wish)
+      return signUpLetter(`${linkUrl(origin, 'sign-up', token)}/${encodeURIComponent(email)}`)
+    })
+  })
+}
+
+/** Mails a link with which a person who is signed in proves that the address is theirs. */
+export function mailVerifyLink(
+  deps: MailedLinkDeps,
+  { personId, email }: { personId: string; email: string },
+): void {
+  const post = demandPost(deps, 'The identity provider, where there is one, proves an address')
+  post.later(async () => {
+    await post.send(email, async (origin) => {
+      const wish = { kind: 'verify', personId, email, validMs: LINK_MS } as const
+      const { token } = await makeLink(deps, wish)
+      return verifyLetter(linkUrl(origin, 'verify', token))
+    })
+  })
+}
+
+function demandPost({ post }: MailedLinkDeps, instead: string): Post {
+  return post ?? refuse('FORBIDDEN', `Cannot mail a link: no mail is sent from here. ${instead}`)
 }
 
 /** 256 bits that nobody guesses. */
@@ -95,7 +137,11 @@ export function newToken(): string {
 }
 
 /** The address of a page of the dashboard with a token, which stays out of logs and of Referer in the fragment. */
-export function linkUrl(origin: string, page: 'setup' | 'invite' | 'reset', token: string): string {
+export function linkUrl(
+  origin: string,
+  page: 'setup' | 'invite' | 'reset' | 'sign-up' | 'verify',
+  token: string,
+): string {
   return `${origin}/${page}#${token}`
 }
 

@@ -26,14 +26,19 @@ export const NewPassword = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENG
 /** A password as it is given; one that breaks a newer rule is still the person's. */
 export const GivenPassword = z.string().min(1).max(PASSWORD_LENGTH_MAX)
 
-/** A person who is to be, the password hashed already, in turn with other clients: that takes longer than a transaction should. */
+/**
+ * A person who is to be, the password hashed already, in turn with other clients: that takes longer than a transaction
+ * should. `isVerified`: whether the address is known to be theirs.
+ */
 export async function newPerson(
-  wish: { email: string; name: string; password: string },
+  wish: { email: string; name: string; password: string; isVerified: boolean },
   { nowMs, by }: { nowMs: number; by: string },
 ): Promise<Person> {
-  const { email, name, password } = wish
+  const { email, name, password, isVerified } = wish
   const passwordHash = await hashPassword(password, by)
-  return { id: newId(nowMs), email, name, passwordHash, createdAt: new Date(nowMs) }
+  const createdAt = new Date(nowMs)
+  const emailVerifiedAt = isVerified ? createdAt : null
+  return { id: newId(nowMs), email, name, passwordHash, emailVerifiedAt, createdAt }
 }
 
 /** Refuses an address that somebody has. */
@@ -58,15 +63,16 @@ function refuseTaken(email: string): never {
 /** Who is signed in, and the organisations that they are members of. */
 export async function viewSession(
   db: Db,
-  person: { personId: string; email: string; name: string },
+  person: { personId: string; email: string; name: string; isVerified: boolean },
 ): Promise<Record<string, unknown>> {
-  const organisations = await listMemberships(db, person.personId)
+  const { personId, email, name, isVerified } = person
+  const organisations = await listMemberships(db, personId)
   return {
-    user: { id: encodeId('usr', person.personId), email: person.email, name: person.name },
-    organisations: organisations.map(({ organisationId, name, role }) => ({
-      id: encodeId('org', organisationId),
-      name,
-      role,
+    user: { id: encodeId('usr', personId), email, name, isVerified },
+    organisations: organisations.map((one) => ({
+      id: encodeId('org', one.organisationId),
+      name: one.name,
+      role: one.role,
     })),
   }
 }

@@ -17,6 +17,7 @@ export interface Proved {
   personId: string
   email: string
   name: string
+  isVerified: boolean
   passwordHash: string | null
 }
 
@@ -38,7 +39,8 @@ export async function provePassword(
   const isRight = await isPassword(password, passwordHash, callerNetwork(request))
   if (person === undefined || !isRight) refuse('UNAUTHORIZED', 'Email or password is wrong')
   await forgetAllowance(deps.db, scope)
-  return { personId: person.id, email: person.email, name: person.name, passwordHash }
+  const isVerified = person.emailVerifiedAt !== null
+  return { personId: person.id, email: person.email, name: person.name, isVerified, passwordHash }
 }
 
 /** Refuses a password that is not the session's person's own; `member` is where the body has it. */

@@ -1,11 +1,9 @@
 import { findIdentity, insertIdentity } from '../../../core/db/accounts/identities.ts'
-import { deleteLinks } from '../../../core/db/accounts/links.ts'
 import { countMembers, insertMembership } from '../../../core/db/accounts/memberships.ts'
-import { findPersonByEmail, setPassword, type Person } from '../../../core/db/accounts/people.ts'
-import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
+import { findPersonByEmail, setVerified, type Person } from '../../../core/db/accounts/people.ts'
 import { openInvitations, openInvitationsOf } from '../../../core/db/configuration/invitations.ts'
 import {
-  listOrganisations,
+  findOwnOrganisation,
   lockOrganisation,
 } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
@@ -15,7 +13,7 @@ import { NAME_LENGTH_MAX } from '../../../core/limits.ts'
 import { entitlementsOf } from '../../../core/plans/plans.ts'
 import type { Identified } from '../../sign-on/provider.ts'
 import { Email } from '../organisations/invitations.ts'
-import { auditMember } from '../organisations/members.ts'
+import { abandonAccount, auditMember } from '../organisations/members.ts'
 import { addPerson, type Entrance } from '../people/people.ts'
 import { acceptOwn } from '../sign-in/accept.ts'
 import { signUp } from '../sign-in/sign-up.ts'
@@ -25,8 +23,15 @@ import { Unwelcome } from './problems.ts'
  * The account of whoever the provider knows. An identity that came before is its account. Otherwise an address that the
  * provider has verified leads to the account that has it, or makes one for whoever is invited, is of an allowed domain, or
  * may sign up. Open invitations of the address are accepted. To be called in the transaction that begins the session.
+ * `signedInId`: the account that the browser is signed in to. It proves the address of that account; any other account
+ * whose address was never proved yields to a new one.
  */
-export async function arrive(tx: Db, deps: Entrance, who: Identified): Promise<string> {
+export async function arrive(
+  tx: Db,
+  deps: Entrance,
+  who: Identified,
+  signedInId?: string,
+): Promise<string> {
   const now = new Date(deps.clock.now())
   const email = verifiedEmail(who)
   const known = await findIdentity(tx, who.issuer, who.subject)
@@ -37,19 +42,27 @@ export async function arrive(tx: Db, deps: Entrance, who: Identified): Promise<s
   if (email === undefined) {
     throw new Unwelcome('unverified', 'The provider has not verified an email address')
   }
-  const found = await findPersonByEmail(tx, email)
+  const found = await accountOf(tx, email, { signedInId, now })
   const personId = found?.id ?? (await welcome(tx, deps, newcomer(email, who, now)))
   await insertIdentity(tx, { issuer: who.issuer, subject: who.subject, personId, now })
-  if (found !== undefined) {
-    // Anybody could have made it with an address that is not theirs: nobody else may stay in it.
-    if (deps.accounts.signUp === 'open') {
-      await setPassword(tx, personId, null, now)
-      await deleteLinks(tx, 'reset', personId)
-      await deleteSessions(tx, personId)
-    }
-    await acceptAll(tx, deps, { personId, email })
-  }
+  if (found !== undefined) await acceptAll(tx, deps, { personId, email })
   return personId
+}
+
+/** The account of an address that the provider has proved, as far as whoever made it is known to own the address. */
+async function accountOf(
+  tx: Db,
+  email: string,
+  { signedInId, now }: { signedInId: string | undefined; now: Date },
+): Promise<Person | undefined> {
+  const found = await findPersonByEmail(tx, email)
+  if (found === undefined || found.emailVerifiedAt !== null) return found
+  if (found.id === signedInId) {
+    await setVerified(tx, found.id, now)
+    return found
+  }
+  await abandonAccount(tx, found, now)
+  return undefined
 }
 
 function verifiedEmail({ email, isVerified }: Identified): string | undefined {
@@ -58,7 +71,14 @@ function verifiedEmail({ email, isVerified }: Identified): string | undefined {
 
 function newcomer(email: string, { name }: Identified, now: Date): Person {
   const called = (name?.trim() || email).slice(0, NAME_LENGTH_MAX)
-  return { id: newId(now.getTime()), email, name: called, passwordHash: null, createdAt: now }
+  return {
+    id: newId(now.getTime()),
+    email,
+    name: called,
+    passwordHash: null,
+    emailVerifiedAt: now,
+    createdAt: now,
+  }
 }
 
 /** Makes an account for somebody who has a reason to come. */
@@ -73,7 +93,7 @@ async function welcome(tx: Db, deps: Entrance, person: Person): Promise<string> 
   }
   if (accounts.allowedDomains.includes(person.email.split('@').at(-1) ?? '')) {
     await addPerson(tx, person)
-    await joinOldest(tx, deps, person)
+    await joinOwn(tx, deps, person)
     return person.id
   }
   if (accounts.signUp === 'open') {
@@ -103,11 +123,11 @@ async function acceptAll(
   return joined
 }
 
-/** A colleague of an allowed domain joins the organisation that the installation began with. */
-async function joinOldest(tx: Db, deps: Entrance, { id: personId, email }: Person): Promise<void> {
+/** A colleague of an allowed domain joins the organisation of the installation. */
+async function joinOwn(tx: Db, deps: Entrance, { id: personId, email }: Person): Promise<void> {
   const { accounts, address, clock, plans } = deps
-  const [oldest] = await listOrganisations(tx)
-  const organisation = oldest && (await lockOrganisation(tx, oldest.id))
+  const own = await findOwnOrganisation(tx)
+  const organisation = own && (await lockOrganisation(tx, own.id))
   if (organisation === undefined) {
     throw new Unwelcome('unknown', 'There is no organisation to join yet')
   }

@@ -6,7 +6,7 @@ import { PROVIDER_FLOW_MINUTES } from '../../../core/limits.ts'
 import { callerAddress } from '../../auth/caller-address.ts'
 import type { Deps } from '../../deps.ts'
 import type { Answer } from '../../http/route.ts'
-import { beginSession } from '../../sessions/session.ts'
+import { beginSession, findSignedIn } from '../../sessions/session.ts'
 import type { Provider } from '../../sign-on/provider.ts'
 import { accountRoute } from '../account-route.ts'
 import { arrive } from './arrive.ts'
@@ -60,8 +60,10 @@ export const PROVIDER_ROUTES = [
       if (begun.again && (who.provedAgoSeconds ?? 0) > PROVIDER_FLOW_MINUTES * 60) {
         throw new Unwelcome('failed', 'The provider did not ask the person again')
       }
+      const entrance = { ...deps, address: callerAddress(request) }
+      const signedInId = await findSignedIn(deps, request)
       const cookie = await deps.db.transaction().execute(async (tx) => {
-        const personId = await arrive(tx, { ...deps, address: callerAddress(request) }, who)
+        const personId = await arrive(tx, entrance, who, signedInId)
         const { provedAgoSeconds } = who
         return await beginSession(tx, deps, request, { personId, provedAgoSeconds })
       })

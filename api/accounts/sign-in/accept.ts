@@ -10,6 +10,7 @@ import {
   type Invitation,
 } from '../../../core/db/configuration/invitations.ts'
 import {
+  findOwnOrganisation,
   lockOrganisation,
   type Organisation,
 } from '../../../core/db/configuration/organisations.ts'
@@ -58,9 +59,19 @@ export async function joinerOf(
   if (name === undefined) refuseField('body.name', 'Expected the name of a new account')
   const { error } = NewPassword.safeParse(password)
   if (error !== undefined) refuseField('body.password', error.issues[0]?.message ?? 'Is too short')
+  const isVerified = await isVouched(deps, invitation)
   const asked = { nowMs: deps.clock.now(), by: callerNetwork(request) }
-  const made = await newPerson({ email, name, password }, asked)
-  return { personId: made.id, email, name, passwordHash: made.passwordHash, made }
+  const made = await newPerson({ email, name, password, isVerified }, asked)
+  return { personId: made.id, email, name, isVerified, passwordHash: made.passwordHash, made }
+}
+
+/**
+ * Whether an invitation says that its address belongs to whoever accepts it. Where anybody may make an organisation, only
+ * those of the installation's own do: a stranger could invite an address that is not theirs, and accept it.
+ */
+async function isVouched({ db, accounts }: Deps, invitation: Invitation): Promise<boolean> {
+  if (accounts.signUp !== 'open') return true
+  return (await findOwnOrganisation(db))?.id === invitation.organisationId
 }
 
 /** Makes somebody a member as the invitation of a token says, which is used up. To be called in a transaction. */

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
-import { hasLink, takeLink } from '../../../core/db/accounts/links.ts'
+import { findLink, takeLink } from '../../../core/db/accounts/links.ts'
 import { hasOwner } from '../../../core/db/accounts/memberships.ts'
 import { findPerson, setPassword } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
-import { refuse } from '../../../core/errors.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
 import { callerAddress, callerNetwork } from '../../auth/caller-address.ts'
 import { Name } from '../../http/fields.ts'
@@ -15,11 +14,11 @@ import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
 import { auditPerson } from '../organisations/members.ts'
 import { rememberBrowser } from '../people/known-browser.ts'
-import { mailResetLink, refuseLink } from '../people/links.ts'
+import { mailResetLink, mailSignUpLink, refuseLink } from '../people/links.ts'
 import { demandFree, GivenPassword, newPerson, NewPassword, viewSession } from '../people/people.ts'
 import { acceptInvitation, joinerOf } from './accept.ts'
 import { setUp } from './setup.ts'
-import { signUp } from './sign-up.ts'
+import { beginAnew, demandOpen, demandSignUpLink, signUp, useSignUpLink } from './sign-up.ts'
 
 const nothing = { params: {}, query: z.strictObject({}) } as const
 
@@ -49,9 +48,10 @@ export const JOIN_ROUTES = [
     body: z.strictObject({ token: Token, email: Email, name: Name, password: NewPassword }),
     async handle({ deps, request, body: { token, ...wish } }) {
       const now = new Date(deps.clock.now())
-      if (!(await hasLink(deps.db, 'setup', hashSecret(token), now))) refuseLink()
+      if ((await findLink(deps.db, 'setup', hashSecret(token), now)) === undefined) refuseLink()
       const asked = { nowMs: now.getTime(), by: callerNetwork(request) }
-      const person = await newPerson(wish, asked)
+      // The link is the operator's, who vouches for the address.
+      const person = await newPerson({ ...wish, isVerified: true }, asked)
       const actor = { name: 'setup', address: callerAddress(request) }
       const tenancy = { ...deps, actor }
       const plan = deps.accounts.defaultPlan
@@ -60,7 +60,7 @@ export const JOIN_ROUTES = [
         return await beginSession(tx, deps, request, { personId: person.id })
       })
       await ensurePartitions(deps.db, deps.clock.now())
-      const session = await viewSession(deps.db, { personId: person.id, ...wish })
+      const session = await viewSession(deps.db, { personId: person.id, ...wish, isVerified: true })
       const known = rememberBrowser(deps, request, person)
       return { status: 201, headers: { 'set-cookie': [cookie, known] }, body: session }
     },
@@ -76,20 +76,27 @@ export const JOIN_ROUTES = [
       name: Name,
       password: NewPassword,
       organisationName: Name,
+      token: Token.optional(),
     }),
-    async handle({ deps, request, body: { organisationName, ...wish } }) {
-      if (deps.accounts.signUp !== 'open') {
-        refuse('FORBIDDEN', 'Cannot sign up here: somebody has to invite you')
+    async handle({ deps, request, body: { organisationName, token, ...wish } }) {
+      demandOpen(deps)
+      if (token === undefined && deps.post !== undefined) {
+        mailSignUpLink(deps, wish.email)
+        return { status: 202 }
       }
-      await demandFree(deps.db, wish.email)
+      if (token === undefined) await demandFree(deps.db, wish.email)
+      else await demandSignUpLink(deps, token, wish.email)
+      const isVerified = token !== undefined
       const asked = { nowMs: deps.clock.now(), by: callerNetwork(request) }
-      const person = await newPerson(wish, asked)
+      const person = await newPerson({ ...wish, isVerified }, asked)
+      const entrance = { ...deps, address: callerAddress(request) }
       const cookie = await deps.db.transaction().execute(async (tx) => {
-        await signUp(tx, { ...deps, address: callerAddress(request) }, { person, organisationName })
+        if (token !== undefined) await useSignUpLink(tx, entrance, token, person.email)
+        await signUp(tx, entrance, { person, organisationName })
         return await beginSession(tx, deps, request, { personId: person.id })
       })
       await ensurePartitions(deps.db, deps.clock.now())
-      const session = await viewSession(deps.db, { personId: person.id, ...wish })
+      const session = await viewSession(deps.db, { personId: person.id, ...wish, isVerified })
       const known = rememberBrowser(deps, request, person)
       return { status: 201, headers: { 'set-cookie': [cookie, known] }, body: session }
     },
@@ -140,12 +147,18 @@ export const JOIN_ROUTES = [
     async handle({ deps, request, body: { token, password } }) {
       const now = new Date(deps.clock.now())
       const tokenHash = hashSecret(token)
-      if (!(await hasLink(deps.db, 'reset', tokenHash, now))) refuseLink()
+      if ((await findLink(deps.db, 'reset', tokenHash, now)) === undefined) refuseLink()
       const hash = await hashPassword(password, callerNetwork(request))
       const email = await deps.db.transaction().execute(async (tx) => {
-        const { personId } = (await takeLink(tx, 'reset', tokenHash, now)) ?? refuseLink()
-        const person = personId === null ? undefined : await findPerson(tx, personId)
+        const link = (await takeLink(tx, 'reset', tokenHash, now)) ?? refuseLink()
+        const person = link.personId === null ? undefined : await findPerson(tx, link.personId)
         if (person === undefined) refuseLink()
+        // The link came to the address: its owner is here for the first time.
+        if (link.email === person.email && person.emailVerifiedAt === null) {
+          const entrance = { ...deps, address: callerAddress(request) }
+          await beginAnew(tx, entrance, person, hash)
+          return person.email
+        }
         await setPassword(tx, person.id, hash, now)
         await deleteSessions(tx, person.id)
         const actor = personAt(person.id, request)
@@ -153,6 +166,7 @@ export const JOIN_ROUTES = [
         await auditPerson(tx, { personId: person.id, email: person.email }, entry)
         return person.email
       })
+      await ensurePartitions(deps.db, now.getTime())
       const known = rememberBrowser(deps, request, { email, passwordHash: hash })
       return { status: 204, headers: { 'set-cookie': known } }
     },

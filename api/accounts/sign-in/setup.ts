@@ -2,7 +2,7 @@ import { deleteLinks, takeLink } from '../../../core/db/accounts/links.ts'
 import { hasOwner, insertMembership } from '../../../core/db/accounts/memberships.ts'
 import type { Person } from '../../../core/db/accounts/people.ts'
 import {
-  listOrganisations,
+  findOwnOrganisation,
   lockOrganisation,
 } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
@@ -18,8 +18,8 @@ import { addPerson } from '../people/people.ts'
 const FIRST_ORGANISATION = 'Main'
 
 /**
- * Makes the person the first owner: of the oldest organisation, or of a new one where there is none. To be called in the
- * transaction that begins their session.
+ * Makes the person the first owner of the installation's own organisation, or of a new one where there is none. To be
+ * called in the transaction that begins their session.
  */
 export async function setUp(
   tx: Db,
@@ -29,11 +29,11 @@ export async function setUp(
   const now = new Date(tenancy.clock.now())
   const link = await takeLink(tx, 'setup', hashSecret(token), now)
   if (link === undefined) refuseLink()
-  const [oldest] = await listOrganisations(tx)
+  const own = await findOwnOrganisation(tx)
   const { organisation } =
-    oldest === undefined
+    own === undefined
       ? await addOrganisation(tx, tenancy, { name: FIRST_ORGANISATION, plan })
-      : { organisation: oldest }
+      : { organisation: own }
   // Whoever accepts an invitation as an owner holds the same lock.
   await lockOrganisation(tx, organisation.id)
   if (await hasOwner(tx)) refuseLink()

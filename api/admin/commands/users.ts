@@ -67,7 +67,7 @@ const setupLink: Command = {
   options: [],
   help: {
     usage: '',
-    text: 'Prints a link with which somebody makes the first account of the dashboard and owns the oldest organisation. It is good once, for 24 hours; the one before it ends. Once there is an owner, owners are invited.',
+    text: 'Prints a link with which somebody makes the first account of the dashboard and owns the organisation of the installation, the oldest that nobody made by signing up. It is good once, for 24 hours; the one before it ends. Once it has an owner, owners are invited.',
     example: 'users setup-link',
   },
   read: () => async (context) => {
@@ -86,7 +86,7 @@ const resetLink: Command = {
   options: [],
   help: {
     usage: '<email>',
-    text: 'Prints a link with which a person sets a new password. It is good once, for 24 hours; the one before it ends. Using it ends their sessions.',
+    text: 'Prints a link with which a person sets a new password. It is good once, for 24 hours; the one before it ends. Using it ends their sessions. Where isVerified is false, anybody could have made the account with this address.',
     example: 'users reset-link ada@example.com',
   },
   read({ positionals: [text] }) {
@@ -95,7 +95,8 @@ const resetLink: Command = {
       const person = await findPersonByEmail(context.db, email)
       if (person === undefined) throw new Error(`There is no account for "${email}"`)
       const { token, expiresAt } = await makeResetLink(context, person.id)
-      return viewLink(linkUrl(dashboardUrlOf(context.settings), 'reset', token), expiresAt)
+      const url = linkUrl(dashboardUrlOf(context.settings), 'reset', token)
+      return { ...viewLink(url, expiresAt), isVerified: person.emailVerifiedAt !== null }
     }
   },
 }

@@ -139,22 +139,6 @@ export async function revokeAgent(db: Db, id: string, now: Date): Promise<void> 
     .execute()
 }
 
-/** Revokes all agents of a member. Returns those that were not revoked before. */
-export async function revokeAgentsOf(
-  db: Db,
-  { organisationId, personId }: { organisationId: string; personId: string },
-  now: Date,
-): Promise<{ id: string; name: string }[]> {
-  return await db
-    .updateTable('agent')
-    .set({ revoked_at: now })
-    .where('organisation_id', '=', organisationId)
-    .where('person_id', '=', personId)
-    .where('revoked_at', 'is', null)
-    .returning(['id', 'name'])
-    .execute()
-}
-
 function isLive(now: Date) {
   return sql<boolean>`agent.revoked_at is null and (agent.expires_at is null or agent.expires_at > ${now})`
 }

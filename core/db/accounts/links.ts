@@ -1,7 +1,7 @@
 import type { Db } from '../connection/db.ts'
 
-/** The right of whoever holds a link: make the first owner, or set a password anew. */
-export type LinkKind = 'setup' | 'reset'
+/** The right of whoever holds a link: make the first owner, set a password anew, sign up, or prove an address. */
+export type LinkKind = 'setup' | 'reset' | 'sign-up' | 'verify'
 
 export interface AccountLink {
   kind: LinkKind
@@ -9,17 +9,20 @@ export interface AccountLink {
   personId: string | null
   /** Whose first owner. */
   organisationId: string | null
+  /** The address that it is mailed to, whose owner alone has it; null: it is printed. */
+  email: string | null
   expiresAt: Date
 }
 
-/** A new link of a kind replaces the one before: for setup there is one in all, for a reset one a person. */
+/** A new link of a kind replaces the one before: for setup there is one in all, else one a person or an address. */
 export async function replaceLink(
   db: Db,
   link: AccountLink & { tokenHash: Buffer },
 ): Promise<void> {
-  const { kind, personId, organisationId, expiresAt, tokenHash } = link
+  const { kind, personId, organisationId, email, expiresAt, tokenHash } = link
   let former = db.deleteFrom('account_link').where('kind', '=', kind)
   if (personId !== null) former = former.where('person_id', '=', personId)
+  else if (email !== null) former = former.where('email', '=', email)
   await former.execute()
   await db
     .insertInto('account_link')
@@ -27,27 +30,11 @@ export async function replaceLink(
       kind,
       person_id: personId,
       organisation_id: organisationId,
+      email,
       expires_at: expiresAt,
       token_hash: tokenHash,
     })
     .execute()
-}
-
-/** Whether a link is good. Cheap, before any work for its holder; the link stays. */
-export async function hasLink(
-  db: Db,
-  kind: LinkKind,
-  tokenHash: Buffer,
-  now: Date,
-): Promise<boolean> {
-  const found = await db
-    .selectFrom('account_link')
-    .select('kind')
-    .where('token_hash', '=', tokenHash)
-    .where('kind', '=', kind)
-    .where('expires_at', '>', now)
-    .executeTakeFirst()
-  return found !== undefined
 }
 
 /** Uses a link up: of all who hold it, however many come at once, the first gets it. */
@@ -56,13 +43,29 @@ export async function takeLink(
   kind: LinkKind,
   tokenHash: Buffer,
   now: Date,
-): Promise<Pick<AccountLink, 'personId' | 'organisationId'> | undefined> {
+): Promise<Pick<AccountLink, 'personId' | 'organisationId' | 'email'> | undefined> {
   return await db
     .deleteFrom('account_link')
     .where('token_hash', '=', tokenHash)
     .where('kind', '=', kind)
     .where('expires_at', '>', now)
-    .returning(['person_id as personId', 'organisation_id as organisationId'])
+    .returning(['person_id as personId', 'organisation_id as organisationId', 'email'])
+    .executeTakeFirst()
+}
+
+/** Reads a link that is good. Cheap, before any work for its holder; the link stays. */
+export async function findLink(
+  db: Db,
+  kind: LinkKind,
+  tokenHash: Buffer,
+  now: Date,
+): Promise<Pick<AccountLink, 'personId' | 'email'> | undefined> {
+  return await db
+    .selectFrom('account_link')
+    .select(['person_id as personId', 'email'])
+    .where('token_hash', '=', tokenHash)
+    .where('kind', '=', kind)
+    .where('expires_at', '>', now)
     .executeTakeFirst()
 }
 

@@ -119,12 +119,23 @@ export async function deleteMembership(
     .execute()
 }
 
-/** Whether the installation has an owner of any organisation. */
+/**
+ * Whether the installation's own organisation has an owner: the oldest that nobody made by signing up. Owners of
+ * organisations that strangers make do not count.
+ */
 export async function hasOwner(db: Db): Promise<boolean> {
   const row = await db
     .selectFrom('membership')
     .select('person_id')
     .where('role', '=', 'owner')
+    .where('organisation_id', '=', (own) =>
+      own
+        .selectFrom('organisation')
+        .select('id')
+        .where('signed_up', '=', false)
+        .orderBy('id')
+        .limit(1),
+    )
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

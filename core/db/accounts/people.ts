@@ -10,6 +10,11 @@ export interface Person {
   name: string
   /** Null: signs in through the identity provider alone. */
   passwordHash: string | null
+  /**
+   * When the address was proved, by a mailed link or the provider, or vouched for by an invitation or the setup link. Null:
+   * anybody may have typed it, so nothing is mailed from it, and the account yields to the address's owner.
+   */
+  emailVerifiedAt: Date | null
   createdAt: Date
 }
 
@@ -24,6 +29,7 @@ export async function insertPerson(db: Db, person: Person): Promise<void> {
       email: person.email,
       name: person.name,
       password_hash: person.passwordHash,
+      email_verified_at: person.emailVerifiedAt,
       created_at: person.createdAt,
       updated_at: person.createdAt,
     })
@@ -62,12 +68,28 @@ export async function setPassword(
     .execute()
 }
 
+/** Notes that the address of a person was proved. */
+export async function setVerified(db: Db, id: string, now: Date): Promise<void> {
+  await db
+    .updateTable('person')
+    .set({ email_verified_at: now, updated_at: now })
+    .where('id', '=', id)
+    .where('email_verified_at', 'is', null)
+    .execute()
+}
+
+/** Deletes an account with its sessions, links, memberships and agents; keys that it made lose their maker. */
+export async function deletePerson(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('person').where('id', '=', id).execute()
+}
+
 function toPerson(row: Selectable<Tables['person']>): Person {
   return {
     id: row.id,
     email: row.email,
     name: row.name,
     passwordHash: row.password_hash,
+    emailVerifiedAt: row.email_verified_at,
     createdAt: row.created_at,
   }
 }

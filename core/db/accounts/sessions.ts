@@ -17,6 +17,8 @@ export interface SessionUse {
   email: string
   name: string
   hasPassword: boolean
+  /** Whether the person is known to own the address. */
+  isVerified: boolean
   /** When the person last proved who they are. */
   authenticatedAt: Date
   /** Requests of the running window, this one included. */
@@ -80,7 +82,8 @@ export async function useSession(
       union select ${place.organisationId ?? null}::uuid
     )
     select used.id, used.person_id as "personId", person.email, person.name,
-      person.password_hash is not null as "hasPassword", used.authenticated_at as "authenticatedAt",
+      person.password_hash is not null as "hasPassword",
+      person.email_verified_at is not null as "isVerified", used.authenticated_at as "authenticatedAt",
       used.window_requests as requests, used.window_started_at as "windowStartedAt",
       membership.organisation_id as "organisationId", membership.role,
       set_config('synchronous_commit', 'off', true)

@@ -10,6 +10,8 @@ export interface AccountTables {
     name: string
     /** Null: signs in through the identity provider alone. */
     password_hash: string | null
+    /** Null: nobody has proved that the address is theirs. */
+    email_verified_at: Time | null
     created_at: Time
     updated_at: Time
   }
@@ -34,6 +36,8 @@ export interface AccountTables {
     kind: string
     person_id: string | null
     organisation_id: string | null
+    /** The address that it was mailed to; null: it was printed. */
+    email: string | null
     expires_at: Time
   }
   identity: {

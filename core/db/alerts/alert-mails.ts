@@ -16,8 +16,8 @@ export interface AlertWords {
 }
 
 /**
- * Keeps a mail for each owner and admin of an organisation who wants to hear of that, in the transaction that decides to
- * tell. Returns how many there are.
+ * Keeps a mail for each owner and admin of an organisation who wants to hear of that and has proved their address, in the
+ * transaction that decides to tell. Returns how many there are.
  */
 export async function keepAlertMails(
   tx: Db,
@@ -30,6 +30,7 @@ export async function keepAlertMails(
 ): Promise<number> {
   const people = await tx
     .selectFrom('membership')
+    .innerJoin('person', 'person.id', 'membership.person_id')
     .leftJoin('alert_mail_choice', (join) =>
       join
         .onRef('alert_mail_choice.organisation_id', '=', 'membership.organisation_id')
@@ -38,6 +39,7 @@ export async function keepAlertMails(
     .select('membership.person_id')
     .where('membership.organisation_id', '=', organisationId)
     .where('membership.role', 'in', MAILED_ROLES)
+    .where('person.email_verified_at', 'is not', null)
     .where(sql<boolean>`not coalesce(alert_mail_choice.unwanted, '[]') ? ${type}::text`)
     .execute()
   if (people.length === 0) return 0

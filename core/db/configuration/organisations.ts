@@ -40,7 +40,23 @@ export async function listOrganisations(db: Db): Promise<Organisation[]> {
   return rows.map(toOrganisation)
 }
 
-export async function insertOrganisation(db: Db, organisation: Organisation): Promise<void> {
+/** The organisation of the installation: the oldest that nobody made by signing up. */
+export async function findOwnOrganisation(db: Db): Promise<Organisation | undefined> {
+  const row = await db
+    .selectFrom('organisation')
+    .selectAll()
+    .where('signed_up', '=', false)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return row && toOrganisation(row)
+}
+
+/** `isSignedUp`: somebody made it for themselves by signing up. */
+export async function insertOrganisation(
+  db: Db,
+  organisation: Organisation & { isSignedUp: boolean },
+): Promise<void> {
   await db
     .insertInto('organisation')
     .values({
@@ -49,6 +65,7 @@ export async function insertOrganisation(db: Db, organisation: Organisation): Pr
       plan: organisation.plan,
       overrides: JSON.stringify(organisation.overrides),
       retention_class: organisation.retentionClass,
+      signed_up: organisation.isSignedUp,
       created_at: organisation.createdAt,
       updated_at: organisation.updatedAt,
     })

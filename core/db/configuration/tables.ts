@@ -8,6 +8,8 @@ export interface OrganisationTable {
   plan: string
   overrides: Json<Record<string, unknown>>
   retention_class: number
+  /** Somebody made it for themselves by signing up. */
+  signed_up: Generated<boolean>
   created_at: Time
   updated_at: Time
 }

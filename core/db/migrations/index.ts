@@ -27,6 +27,7 @@ import { up as agents } from './0024-agents.ts'
 import { up as backlog } from './0025-backlog.ts'
 import { up as addresses } from './0026-addresses.ts'
 import { up as alertsOfProjects } from './0027-alerts-of-projects.ts'
+import { up as verifiedPeople } from './0028-verified-people.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -57,4 +58,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0025-backlog': { up: backlog },
   '0026-addresses': { up: addresses },
   '0027-alerts-of-projects': { up: alertsOfProjects },
+  '0028-verified-people': { up: verifiedPeople },
 }

@@ -9,7 +9,8 @@ export interface Organisation {
 }
 
 export interface Session {
-  user: { id: string; email: string; name: string }
+  /** `isVerified`: the address is known to be theirs. */
+  user: { id: string; email: string; name: string; isVerified: boolean }
   organisations: Organisation[]
 }
 

@@ -26,7 +26,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-const OUTSIDE = /^\/(sign-in|sign-up|setup|invite|forgot|reset)/
+const OUTSIDE = /^\/(sign-in|sign-up|setup|invite|forgot|reset|verify)/
 
 /** A session that has ended: sign in, and come back to this page. */
 function leaveWithoutSession(error: Error): void {

@@ -9,6 +9,7 @@ import { toast } from '../../parts/toast.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { useOptions } from '../../shell/options.ts'
 import { signOut, useSession } from '../../shell/session.ts'
+import { ProviderButton } from '../outside/provider-button.tsx'
 
 export function Me() {
   const { user, organisations } = useSession()
@@ -22,15 +23,46 @@ export function Me() {
         <dt>Name</dt>
         <dd>{user.name}</dd>
         <dt>Email</dt>
-        <dd>{user.email}</dd>
+        <dd>
+          {user.email}
+          {!user.isVerified && <span className="muted">, not proved yet</span>}
+        </dd>
         {organisations.map(({ id, name, role }) => (
           <Organisation key={id} name={name} role={role} />
         ))}
       </dl>
+      {!user.isVerified && <ProveAddress />}
       <Name key={user.name} name={user.name} />
       {options?.hasPasswords !== false && <Password />}
       <Sessions />
     </>
+  )
+}
+
+/** For an account that anybody could have made with this address. */
+function ProveAddress() {
+  const options = useOptions()
+  const action = useAction(() => callAuth('POST', '/verify/link').then(() => true))
+  return (
+    <section className="section">
+      <h2>Prove your address</h2>
+      <p>
+        Nobody has proved that the address is yours. Until then invitations and alerts of yours are
+        not mailed, and whoever can read its mail begins a new account with it: this one ends then.
+      </p>
+      {action.result === true && (
+        <p role="status">A link is on its way. Open it in this browser.</p>
+      )}
+      {options?.isMailing === true && (
+        <Form action={action} submit={action.result === true ? 'Mail it again' : 'Mail me a link'}>
+          {null}
+        </Form>
+      )}
+      {options?.isMailing === false && options.provider === null && (
+        <p className="muted">No mail is sent from this installation.</p>
+      )}
+      <ProviderButton next="/me" />
+    </section>
   )
 }
 

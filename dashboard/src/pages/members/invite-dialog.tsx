@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { callAuth, type Role } from '../../api/auth.ts'
@@ -6,6 +7,7 @@ import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { Copyable } from '../../parts/words/copy.tsx'
 import { Time } from '../../parts/words/time.tsx'
+import { useSession } from '../../shell/session.ts'
 import { useMembersAgain, useOrganisationPath } from './queries.ts'
 
 const ROLES = [
@@ -24,6 +26,7 @@ interface Invited {
 export function InviteDialog({ onClose }: { onClose: () => void }) {
   const path = useOrganisationPath()
   const again = useMembersAgain()
+  const { user } = useSession()
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
   const action = useAction(
@@ -68,6 +71,12 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
               : `Send this link to ${email}.`}{' '}
             It is shown this once, and good until <Time at={action.result.expiresAt} />.
           </p>
+          {!user.isVerified && (
+            <p className="muted">
+              Nothing is mailed for you until you prove your address on the page{' '}
+              <Link to="/me">Your account</Link>.
+            </p>
+          )}
           <Copyable text={action.result.url} name="link" />
           <div className="buttons">
             <button type="button" className="button" onClick={onClose}>

@@ -64,10 +64,17 @@ function Elsewhere() {
   const options = useOptions()
   if (options?.isSetUp === false) {
     return (
-      <p className="notice busy">
-        There is no account yet. The first owner uses the setup link that the start of Postern
-        prints, or a new one of <code>npm run admin -- users setup-link</code>.
-      </p>
+      <>
+        <p className="notice busy">
+          This installation has no owner yet. The first owner uses the setup link that the start of
+          Postern prints, or a new one of <code>npm run admin -- users setup-link</code>.
+        </p>
+        {options.signUp === 'open' && options.hasPasswords && (
+          <p className="muted">
+            Everybody else may <Link to="/sign-up">make an account</Link>.
+          </p>
+        )}
+      </>
     )
   }
   if (options?.hasPasswords === false) {
