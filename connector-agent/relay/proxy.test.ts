@@ -18,6 +18,13 @@ test.for<[url: string, noProxy: string, exempt: boolean]>([
   ['http://[::1]:8080', '::1', true],
   ['http://[::1]:8080', '[::1]:8080', true],
   ['http://a.example', '*', true],
+  ['http://10.1.2.3:8080', '10.0.0.0/8', true],
+  ['http://10.1.2.3:8080', '10.9.9.9/8', true],
+  ['http://10.1.2.3', 'a.example,192.168.0.0/16', false],
+  ['https://[fd00::1]', 'fd00::/8', true],
+  ['https://[::ffff:10.0.0.1]', '10.0.0.0/8', true],
+  ['https://relay.example.com', '0.0.0.0/0', false],
+  ['http://10.1.2.3', '10.0.0.0/99, /, 10/8', false],
 ])('%s with NO_PROXY=%s', ([url, noProxy, exempt]) => {
   expect(isExempt(new URL(url), noProxy)).toBe(exempt)
 })

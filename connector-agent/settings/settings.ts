@@ -14,7 +14,7 @@ import {
   port,
 } from '../../core/settings/setting-kinds.ts'
 import { TRACE_SECRET_NAMES, traceSettings } from '../../core/settings/trace-settings.ts'
-import { origin, withoutSecrets } from '../../core/settings/url-kinds.ts'
+import { origin, proxyUrl, withoutSecrets } from '../../core/settings/url-kinds.ts'
 import { certificates, FileText, privateKey } from './certificates.ts'
 import { nearestFlag } from './flag-names.ts'
 
@@ -22,15 +22,6 @@ const NAME_LENGTH_MAX = 100
 const PATH_MAX = 4_096
 
 const isTrue = oneOf(['true', 'false']).transform((text) => text === 'true')
-
-/** The address of a CONNECT proxy. */
-const proxyUrl = z.string().check(({ value, issues }) => {
-  const url = URL.parse(value)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
-    const message = 'must be the address of a proxy such as http://proxy.internal:3128'
-    issues.push({ code: 'custom', message, input: value })
-  }
-})
 
 /** Every setting of the agent. A name with `_FILE` behind it names a file that holds the value. (docs/connector.md) */
 const Settings = z.object({
@@ -174,6 +165,8 @@ function givenTo(name: string, flags: Flags, env: Environment): Given {
   if (FILES.includes(name)) return fileGiven(name, file ?? env[`${name}_FILE`], env[name])
   if (name === 'POSTERN_ALLOW') return allowGiven(flags, file, env)
   if (value !== undefined) return { value }
+  // Most programs read this one in lower case as well.
+  if (name === 'NO_PROXY') return givenFor(name, { ...env, [name]: env[name] || env['no_proxy'] })
   return givenFor(name, file === undefined ? env : { [`${name}_FILE`]: file })
 }
 

@@ -1,16 +1,51 @@
 import type { Failure } from '../../core/tunnel/protocol.ts'
+import { isSecure, portOf, ProxyError } from '../relay/connect-agent.ts'
 
 /** An error of a connection to relay or gateway, in words that say what to do. */
 export function whyUnreachable(error: Error, url: URL): string {
+  if (error instanceof ProxyError) return whyNoWay(error, placeOf(url))
   const code = codeOf(error)
   const place = placeOf(url)
   const known = WORDS[code]
   if (known !== undefined) return known(place, url)
-  if (/wrong version number|packet length too long/i.test(error.message)) {
+  if (isNoTls(error)) {
     return `${place} does not speak TLS: the address begins with ${url.protocol}//, and ${plainScheme(url)}// may be meant`
   }
   return `${place} cannot be reached: ${error.message || code}`
 }
+
+/** Why a proxy did not connect to a place: its own answer, or why there is none. */
+function whyNoWay({ proxy, status, cause }: ProxyError, place: string): string {
+  const name = `the proxy ${placeOf(proxy)}`
+  if (status !== undefined) {
+    const words = REFUSALS[status] ?? (status < 500 ? NO_CONNECT : OUT_OF_REACH)
+    return words(name, place, proxy, status)
+  }
+  const error = cause instanceof Error ? cause : new Error(String(cause))
+  const code = codeOf(error)
+  const known = PROXY_WORDS[code] ?? WORDS[code]
+  if (known !== undefined) return known(name, proxy)
+  return isNoTls(error)
+    ? `${name} does not speak TLS: --proxy begins with https://, and http:// may be meant`
+    : `${name} cannot be reached: ${error.message || code}`
+}
+
+/** A proxy answered CONNECT with a status. */
+type Answered = (proxy: string, place: string, url: URL, status: number) => string
+
+const REFUSALS: Readonly<Record<number, Answered>> = {
+  403: (proxy, place) =>
+    `${proxy} forbids connections to ${place} (403): have it allow them, or name the host in NO_PROXY`,
+  407: (proxy, _place, { username }) =>
+    username === ''
+      ? `${proxy} wants a user and a password (407): give them in POSTERN_PROXY`
+      : `${proxy} does not take the user and the password of POSTERN_PROXY (407)`,
+}
+
+const NO_CONNECT: Answered = (proxy, place, _url, status) =>
+  `${proxy} does not connect to ${place} (${status}): check that --proxy names a proxy that takes CONNECT, or name the host in NO_PROXY`
+const OUT_OF_REACH: Answered = (proxy, place, _url, status) =>
+  `${proxy} does not reach ${place} (${status}): check the address, and the way of the proxy to it, or name the host in NO_PROXY`
 
 type Words = (place: string, url: URL) => string
 
@@ -37,8 +72,6 @@ const WORDS: Readonly<Record<string, Words>> = {
   EHOSTUNREACH: (place) => `there is no way to ${place}: check the network`,
   ENETUNREACH: (place) => `there is no way to ${place}: check the network`,
   ECONNRESET: hungUp,
-  PROXY_REFUSED: (place) =>
-    `the proxy does not connect to ${place}: check --proxy, or name the host in NO_PROXY`,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
   UNABLE_TO_GET_ISSUER_CERT: untrusted,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
@@ -51,6 +84,19 @@ const WORDS: Readonly<Record<string, Words>> = {
     `the certificate of ${place} is past its end by this machine's clock, which says ${now()}: check the clock, then the certificate`,
   CERT_NOT_YET_VALID: (place) =>
     `the certificate of ${place} is not valid yet by this machine's clock, which says ${now()}: check the clock`,
+}
+
+/** Errors of a connection to the proxy, where a relay has other advice. */
+const PROXY_WORDS: Readonly<Record<string, Words>> = {
+  ECONNREFUSED: (place) => `nothing listens at ${place}: check --proxy, and that the proxy runs`,
+  ENOTFOUND: (_place, { hostname }) =>
+    `the name ${hostname} of the proxy is not known: check --proxy and this machine's DNS`,
+  EAI_AGAIN: (_place, { hostname }) =>
+    `the name ${hostname} of the proxy cannot be looked up now: check this machine's DNS`,
+  ETIMEDOUT: (place) => `${place} does not answer: check --proxy, and that the proxy runs`,
+  ECONNRESET: (place) =>
+    `${place} closed the connection before it answered: check --proxy, and whether it speaks TLS (https://)`,
+  NO_HTTP: (place) => `${place} does not answer as an HTTP proxy does: check --proxy`,
 }
 
 /** Why a request to a destination has no answer, in words that say where to look. */
@@ -80,7 +126,7 @@ export function whyUnanswered(code: Failure['code'], url: URL, fault: unknown): 
 }
 
 function placeOf(url: URL): string {
-  return `${url.hostname}:${url.port || (isSecure(url) ? '443' : '80')}`
+  return `${url.hostname}:${portOf(url)}`
 }
 
 function now(): string {
@@ -98,8 +144,9 @@ function codeOf(error: Error): string {
   return error.message === 'socket hang up' ? 'ECONNRESET' : own
 }
 
-function isSecure({ protocol }: URL): boolean {
-  return protocol === 'https:' || protocol === 'wss:'
+/** An answer to the hello of TLS that is none of TLS. */
+function isNoTls({ message }: Error): boolean {
+  return /wrong version number|packet length too long/i.test(message)
 }
 
 function plainScheme({ protocol }: URL): string {
@@ -141,6 +188,9 @@ export function whyNotEnrolled(refused: Refused, relay: string, instanceName: st
 export function whyNotConnected({ status, code, message }: Refused, gateway: string): string {
   if (code === '') {
     return `Cannot connect: ${gateway} is no gateway of a Postern relay (it answers ${status})`
+  }
+  if (status === 426) {
+    return `Cannot connect: the request reached the gateway at ${gateway} as none for a WebSocket (426), so that a proxy on the way is likely to drop the header Upgrade: have it pass Upgrade and Connection on over HTTP/1.1`
   }
   return status === 429 || status === 503
     ? `Cannot connect yet: ${message} (${status} ${code})`

@@ -6,6 +6,7 @@ import { refuse } from './setting-kinds.ts'
 const DATABASE_EXAMPLE = 'postgres://user:password@host/database'
 const NATS_EXAMPLE = 'nats://user:password@host:4222'
 const SMTP_EXAMPLE = 'smtp://user:password@host:587'
+const PROXY_EXAMPLE = 'http://user:password@proxy.internal:3128'
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const PORT_MAX = 65_535
 
@@ -23,7 +24,7 @@ export const natsUrl = z.string().transform((text, context) => {
   const url = URL.parse(text)
   const fault =
     serverUrlFault(url, text, { schemes: ['nats', 'tls'], example: NATS_EXAMPLE }) ??
-    (url === null ? undefined : natsFault(url))
+    (url === null ? undefined : endFault(url, NATS_EXAMPLE))
   return fault === undefined ? text : refuse(context, fault)
 })
 
@@ -33,6 +34,15 @@ export const smtpUrl = z.string().transform((text, context) => {
   const fault =
     serverUrlFault(url, text, { schemes: ['smtp', 'smtps'], example: SMTP_EXAMPLE }) ??
     (url === null ? undefined : smtpFault(url))
+  return fault === undefined ? text : refuse(context, fault)
+})
+
+/** The address of a proxy that takes CONNECT, as it is given. */
+export const proxyUrl = z.string().transform((text, context) => {
+  const url = URL.parse(text)
+  const fault =
+    serverUrlFault(url, text, { schemes: ['http', 'https'], example: PROXY_EXAMPLE }) ??
+    (url === null ? undefined : endFault(url, PROXY_EXAMPLE))
   return fault === undefined ? text : refuse(context, fault)
 })
 
@@ -55,8 +65,8 @@ function serverUrlFault(
   return url.port === '0' ? 'must name a port from 1 to 65535, or none' : undefined
 }
 
-function natsFault(url: URL): string | undefined {
-  if (url.hostname === '') return `must name a host: ${NATS_EXAMPLE}`
+function endFault(url: URL, example: string): string | undefined {
+  if (url.hostname === '') return `must name a host: ${example}`
   if (/^\/?$/.test(url.pathname) && url.search === '' && url.hash === '') return undefined
   return 'must end after the host and the port'
 }

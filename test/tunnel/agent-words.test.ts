@@ -65,6 +65,19 @@ test('without any setting the agent says what it needs', LONG, async () => {
   expect(text).toContain('POSTERN_ALLOW: nothing may be reached')
 })
 
+test.each(['http://user:100%sure@127.0.0.1:9', 'http://us%er@127.0.0.1:9', 'socks5://127.0.0.1'])(
+  'the proxy %s is refused before anything is tried',
+  LONG,
+  async (proxy) => {
+    const args = argumentsOf('--relay http://127.0.0.1:1 --allow a.internal')
+    await using agent = startAgent(args, { env: { POSTERN_PROXY: proxy } })
+    expect(await agent.ended).toBe(1)
+    const text = agent.lines.join('\n')
+    expect(text).toMatch(/POSTERN_PROXY\).*(?:write it as %25|must begin with http:\/\/)/)
+    expect(text).not.toContain('sure')
+  },
+)
+
 test('--help says what there is', LONG, async () => {
   await using agent = startAgent(['--help'], { key: null })
   expect(await agent.ended).toBe(0)
@@ -216,7 +229,7 @@ test(
     asked.length = 0
     await eventually('the session is over', () => gateway.sessions.length === 0)
     {
-      const env = { POSTERN_PROXY: `http://${at}`, NO_PROXY: '127.0.0.1' }
+      const env = { POSTERN_PROXY: `http://${at}`, no_proxy: '127.0.0.0/8' }
       await using agent = startAgent(args, { env })
       await agent.said('Connected to gateway')
       const silent = {
@@ -233,7 +246,7 @@ test(
     }
     {
       await using agent = startAgent(args, { env: { POSTERN_PROXY: `http://${at}` } })
-      await agent.said('the proxy does not connect')
+      await agent.said('wants a user and a password (407)')
     }
     proxy.close()
   },
