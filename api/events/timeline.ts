@@ -49,6 +49,9 @@ export async function timelineOf(deps: Deps, event: Event): Promise<Shown> {
     verifiedWith: event.verifiedWith,
     sourceName: source?.name,
     createdAtMs: timeOfId(event.id),
+    method: event.method,
+    hasBody: event.sizeBytes > 0,
+    hasQuery: event.query !== '',
     excluded: [...outcomes.values()]
       .filter(({ connectionId }) => !connectionIds.has(connectionId))
       .flatMap((outcome) => excludedOf(outcome, names)),

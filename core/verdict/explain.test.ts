@@ -7,6 +7,7 @@ const T = 1_700_000_000_000
 
 const destination = {
   name: 'billing',
+  method: 'POST',
   isEnabled: true,
   disabledReason: null,
   rateLimit: 10,
@@ -45,6 +46,9 @@ function event(changes: Partial<ExplainedEvent>): ExplainedEvent {
     verifiedWith: 'github',
     sourceName: 'shop',
     createdAtMs: T,
+    method: 'POST',
+    hasBody: true,
+    hasQuery: false,
     excluded: [],
     deliveries: [],
     hasOlder: false,
@@ -440,4 +444,55 @@ test('whatever is recorded of a delivery, its sentence is whole and claims nothi
   )
   expect(states).toHaveLength(116_640)
   expect(states.flatMap((state) => faultsOf(delivery(state)))).toEqual([])
+})
+
+test.for<[method: string, hasBody: boolean, hasQuery: boolean, to: string[], added: string]>([
+  ['POST', true, true, ['POST'], ''],
+  ['PUT', true, true, ['POST'], ''],
+  ['MAIL', true, false, ['POST'], ''],
+  ['POST', false, false, ['POST'], ''],
+  [
+    'GET',
+    false,
+    true,
+    ['POST'],
+    ' It came by GET without a body: it is delivered by POST, with an empty body and without its query.',
+  ],
+  [
+    'GET',
+    false,
+    false,
+    ['PUT', 'POST', 'PUT'],
+    ' It came by GET without a body: it is delivered by PUT and POST, with an empty body.',
+  ],
+  ['GET', true, true, ['POST'], ' It came by GET: it is delivered by POST, without its query.'],
+  ['DELETE', true, false, ['POST'], ' It came by DELETE: it is delivered by POST.'],
+  [
+    'POST',
+    false,
+    true,
+    ['POST'],
+    ' It came by POST without a body: it is delivered by POST, with an empty body and without its query.',
+  ],
+])(
+  'the verdict of a request by %s, with a body: %s, with a query: %s, to %s, says what is left out',
+  ([method, hasBody, hasQuery, to, added]) => {
+    const came = { method, hasBody, hasQuery }
+    for (const one of [succeeded, failed]) {
+      const deliveries = to.map((via) => ({ ...one, destination: { ...destination, method: via } }))
+      const { sentence } = explain(event({ deliveries }))
+      expect(explain(event({ deliveries, ...came })).sentence).toBe(`${sentence}${added}`)
+    }
+  },
+)
+
+test('the method is left out of the verdict without a delivery, and is not guessed without a destination', () => {
+  const came = { method: 'GET', hasBody: false, hasQuery: true }
+  expect(explain(event({ status: 'unmatched', ...came })).sentence).not.toContain('It came by')
+  const gone = [{ ...succeeded, destination: undefined }]
+  expect(explain(event({ deliveries: gone, ...came })).sentence).toContain(
+    'it is delivered by the method of its destination',
+  )
+  const posted = { method: 'POST', hasBody: false, hasQuery: false }
+  expect(explain(event({ deliveries: gone, ...posted })).sentence).not.toContain('It came by')
 })

@@ -1,5 +1,6 @@
 import { causeOf, speak, URGENCY } from './delivery.ts'
 import type { ExplainedDelivery, ExplainedEvent, Verdict } from './facts.ts'
+import { leftOut } from './left-out.ts'
 import { count, lastOf, words } from './phrases.ts'
 
 /**
@@ -13,7 +14,8 @@ export function explain(event: ExplainedEvent): Verdict {
     .map((delivery) => ({ delivery, cause: causeOf(delivery, event.nowMs) }))
     .toSorted((a, b) => URGENCY.indexOf(a.cause) - URGENCY.indexOf(b.cause))
   if (worst === undefined) return undelivered(event)
-  return worst.cause === 'delivered' ? delivered(event) : speak(worst, event.nowMs)
+  const verdict = worst.cause === 'delivered' ? delivered(event) : speak(worst, event.nowMs)
+  return { ...verdict, sentence: `${verdict.sentence}${leftOut(event)}` }
 }
 
 function rejected(event: ExplainedEvent): Verdict {

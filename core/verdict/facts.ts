@@ -9,6 +9,10 @@ export interface ExplainedEvent {
   /** Undefined when the source was deleted. */
   sourceName: string | undefined
   createdAtMs: number
+  /** The method of its request. */
+  method: string
+  hasBody: boolean
+  hasQuery: boolean
   /** Connections that got no delivery. */
   excluded: readonly ExcludedConnection[]
   /** The newest delivery of each connection: a successful replay settles the failure before it. */
@@ -58,6 +62,7 @@ export interface ExplainedDelivery {
 
 interface ExplainedDestination {
   name: string
+  method: string
   isEnabled: boolean
   disabledReason: string | null
   rateLimit: number | null

@@ -72,6 +72,17 @@ test('a busy window that is over says so no more', async () => {
   await expectSaid(eventId, { cause: 'retrying' })
 })
 
+test('the verdict of a request by GET says what its delivery leaves out', async () => {
+  const { source, endpoint } = await relay.route({ source: { allowedMethods: ['GET'] } })
+  const eventId = await relay.accept(source, { method: 'GET', path: '?order=7' })
+  await relay.reaches(eventId, { status: 'succeeded' })
+  expect(endpoint.arrivals[0]).toMatchObject({ method: 'POST', body: Buffer.alloc(0) })
+  const { sentence } = await verdictOn(eventId)
+  expect(sentence).toMatch(
+    /^Delivered to 1 of 1 connection, .* It came by GET without a body: it is delivered by POST, with an empty body and without its query\.$/,
+  )
+})
+
 test('the verdict of a cancelled delivery says who cancelled it, if that is recorded', async () => {
   const { source, destination, connection } = await relay.route({ respond: says(500) })
   const byClient = await relay.accept(source)
