@@ -37,9 +37,23 @@ const IDLE_MS = 300_000
 const CONNECTION_LIFE_SECONDS = 3_600
 
 /**
- * Whatever the server is set to: days are those of UTC and have 24 hours, and times are written as pg reads them.
+ * A server, a database or a role may be set otherwise, and statements would mean something else. Days are those of UTC and have
+ * 24 hours, times and bytes are written as pg reads them, and a transaction sees what others committed.
  */
-const PLAIN = '-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres'
+const PLAIN = [
+  'timezone=UTC',
+  'datestyle=ISO',
+  'intervalstyle=postgres',
+  'standard_conforming_strings=on',
+  'bytea_output=hex',
+  'extra_float_digits=1',
+  'array_nulls=on',
+  'transform_null_equals=off',
+  'quote_all_identifiers=off',
+  String.raw`default_transaction_isolation=read\ committed`,
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ')
 
 const ALONE = '-c max_parallel_workers_per_gather=0 -c jit=off'
 

@@ -20,7 +20,7 @@ const ID_LETTERS = 26
  * `is_binary` says how the mail itself came. Text in PostgreSQL cannot hold NUL.
  */
 const BODY = sql`case
-  when position('\\x00'::bytea in raw) > 0 then encode(raw, 'escape')
+  when position(decode('00', 'hex') in raw) > 0 then encode(raw, 'escape')
   when is_binary and mail is null then convert_from(raw, 'LATIN1')
   else convert_from(raw, 'UTF8') end`
 
