@@ -134,6 +134,7 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['api/alerts', 'api/events/live', 'api/operations'],
     ['api/routes.ts'],
     ['api/accounts/account-route.ts', 'api/accounts/people'],
+    ['api/capabilities/secrets'],
     ['api/accounts/organisations', 'api/capabilities'],
     ['api/accounts/keys', 'api/accounts/sign-in', 'api/agents'],
     ['api/accounts/provider'],

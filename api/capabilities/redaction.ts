@@ -6,33 +6,8 @@ import {
   AGENT_HEADERS_MAX,
   AGENT_TEXT_LENGTH_MAX,
 } from '../../core/limits.ts'
-
-/** Names of headers, parameters and members whose values prove who somebody is. */
-const SECRET_NAME =
-  'authori[sz]ation|cookie|token|secret|signature|passw|api[-_]?key|hmac|credential|(?:access|private)[-_]?key'
-const SECRET_NAMES = new RegExp(`${SECRET_NAME}|^(?:sig|key|auth|pwd|code|otp)$`, 'i')
-
-/** A member of JSON, or a field of a form, with such a name. Names are short, so that looking for them stays cheap. */
-const IN_JSON = new RegExp(
-  String.raw`("[^"\\]{0,60}(?:${SECRET_NAME})[^"\\]{0,60}"\s{0,8}:\s{0,8})"(?:[^"\\]|\\.)*"?`,
-  'gi',
-)
-const IN_FORM = new RegExp(
-  String.raw`((?:^|[&?;])[^&=?;\s"]{0,60}(?:${SECRET_NAME})[^&=?;\s"]{0,60}=)[^&\s"]+`,
-  'gi',
-)
-
-/** Secrets that are known by their form: our own, of well-known providers, and of well-known schemes. */
-const KNOWN_FORMS = [
-  /\b[a-z][a-z0-9]{0,15}_(?:sk|ag|enr|hb)_[0-9A-Za-z]{43}\b/g,
-  /\bwhsec_[\w+/=-]{8,}/g,
-  /\b(?:sk|rk)_(?:live|test)_[0-9A-Za-z]{8,}/g,
-  /\bgh[pousr]_[0-9A-Za-z]{20,}/g,
-  /\bxox[a-z]-[\w-]{8,}/g,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g,
-  /(?<=\b(?:bearer|basic)\s)[\w.~+/=-]{8,}/gi,
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
-]
+import { redact } from './secrets/redact.ts'
+import { isSecretName } from './secrets/secret-names.ts'
 
 /** So much more than is shown is looked through, so that no secret is shown in part for being cut. */
 const MARGIN = 4_096
@@ -70,29 +45,10 @@ export const Pairs = z.array(z.array(z.string()).length(2)).describe('Names and 
 export function shownPairs(pairs: readonly (readonly [string, string])[]): [string, string][] {
   return pairs
     .slice(0, AGENT_HEADERS_MAX)
-    .map(([name, value]) => [
-      shownText(name),
-      SECRET_NAMES.test(name) ? MASKED_VALUE : shownText(value),
-    ])
+    .map(([name, value]) => [shownText(name), isSecretName(name) ? MASKED_VALUE : shownText(value)])
 }
 
-/** A URL without the secrets that its query may hold. */
+/** A URL without the secrets that its user, its query or its path may hold. */
 export function urlWithoutSecrets(text: string): string {
-  const at = text.indexOf('?')
-  if (at === -1) return shownText(text, text.length)
-  const query = text
-    .slice(at + 1)
-    .split('&')
-    .map((pair) => {
-      const [name = ''] = pair.split('=', 1)
-      return SECRET_NAMES.test(name) ? `${name}=${MASKED_VALUE}` : pair
-    })
-  return redact(`${text.slice(0, at)}?${query.join('&')}`)
-}
-
-function redact(text: string): string {
-  const named = text
-    .replaceAll(IN_JSON, `$1"${MASKED_VALUE}"`)
-    .replaceAll(IN_FORM, `$1${MASKED_VALUE}`)
-  return KNOWN_FORMS.reduce((left, form) => left.replaceAll(form, MASKED_VALUE), named)
+  return redact(text)
 }
