@@ -45,6 +45,8 @@ test.for([
   ['iso-2022-jp-ms', '\x1b(B\x1b$BF|\x1b(B\x1b$BK\\8l\x1b(B', '日本語'],
   ['iso-2022-kr', '\x1b$)C\x0eGQ19>n\x0f a', '한국어 a'],
   ['hz-gb-2312', '~{>C4s~} ~~ a', '久大 ~ a'],
+  ['hz-gb-2312', '~{>C4s\na', '久大\na'],
+  ['iso-2022-kr', '\x0eGQ\na', '한\na'],
   ['unicode-1-1-utf-7', 'Die Fr+APY-sche, 1 +- 1', 'Die Frösche, 1 + 1'],
   ['utf-16', '\xfe\xff\x4f\x60', '你'],
   ['x-mac-roman', '\x8a', 'ä'],
