@@ -136,8 +136,9 @@ export const MAIL_READING_BYTES_MAX = 16 * 1024 * 1024
 export const MAIL_READ_SECONDS = 15
 export const MAIL_LOOKUP_SECONDS = 3
 
-/** Signatures of DKIM that a mail may have: each costs a look-up. Ours. */
+/** Signatures of DKIM that a mail may have: each costs a look-up. How far ahead of the clock they may be dated. Ours. */
 export const MAIL_SIGNATURES_MAX = 10
+export const MAIL_SIGNED_AHEAD_SECONDS = 300
 
 /** Units of 1,024 bytes. (decisions: Resources, Source) */
 export const PAYLOAD_KB_DEFAULT = 512

@@ -85,7 +85,11 @@ const FLOORS: readonly (readonly string[])[][] = [
       'dataplane/ingest/email/message/address',
       'dataplane/ingest/trace',
     ],
-    ['dataplane/ingest/accept', 'dataplane/ingest/email/mime'],
+    [
+      'dataplane/ingest/accept',
+      'dataplane/ingest/email/message/sender',
+      'dataplane/ingest/email/mime',
+    ],
     ['dataplane/ingest/email/message', 'dataplane/ingest/http', 'dataplane/ingest/spool'],
     ['dataplane/ingest/email'],
     ['dataplane/ingest'],

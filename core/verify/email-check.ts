@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { mailDomainOf } from '../mail/mail-domain.ts'
 import { parsedOf } from '../request/parsed.ts'
 import type { ConfigOf } from './config/verifier-config.ts'
 import { rejected, VALID, type Check } from './request/signed-request.ts'
@@ -9,7 +10,7 @@ const Mail = z.object({
   from: z.object({ address: z.string() }).nullable(),
   authentication: z.object({
     dkim: z.array(z.object({ domain: z.string().nullable(), result: z.string() })),
-    dmarc: z.object({ result: z.string() }),
+    dmarc: z.object({ result: z.string(), domain: z.string().nullable() }),
   }),
 })
 
@@ -17,8 +18,8 @@ const Mail = z.object({
 export function compileEmail({ require, allowedDomains }: ConfigOf<'email'>): Check {
   if (require === 'none' && allowedDomains === undefined) return () => VALID.none
   const allowed = allowedDomains && new Set(allowedDomains)
-  const isAllowed = (domain: string | null | undefined): boolean =>
-    allowed === undefined || (typeof domain === 'string' && allowed.has(domain.toLowerCase()))
+  const isAllowed = (domain: string | null): boolean =>
+    allowed === undefined || (domain !== null && allowed.has(domain.toLowerCase()))
   return (request) => {
     const mail = Mail.safeParse(parsedOf(request).json).data
     if (mail === undefined) return rejected('signature_mismatch')
@@ -29,12 +30,10 @@ export function compileEmail({ require, allowedDomains }: ConfigOf<'email'>): Ch
       return isSigned ? VALID.none : rejected('signature_mismatch')
     }
     const isVouched = require === 'none' || dmarc.result === 'pass'
-    return isVouched && isAllowed(domainOf(mail.from?.address))
+    // The domain that was authenticated must be the one that is shown.
+    const isShown = dmarc.domain !== null && mailDomainOf(mail.from?.address ?? '') === dmarc.domain
+    return isVouched && isShown && isAllowed(dmarc.domain)
       ? VALID.none
       : rejected('signature_mismatch')
   }
-}
-
-function domainOf(address: string | undefined): string | undefined {
-  return address?.slice(address.lastIndexOf('@') + 1)
 }

@@ -196,7 +196,7 @@ const Email = z
       .enum(['none', 'dkim', 'dmarc'])
       .default('none')
       .describe(
-        '`dkim`: a valid signature of a domain. `dmarc`: the domain of the `From` address vouches for the mail. `none`: every mail is taken, and its event says how it fared.',
+        '`dkim`: a signature of a domain covers the mail. `dmarc`: the domain of the one `From` address vouches for the mail. `none`: every mail is taken, and its event says how it fared.',
       ),
     allowedDomains: z
       .array(

@@ -4,7 +4,10 @@ import { isReachable } from '../../../../core/egress/address.ts'
 import { MAIL_LOOKUP_SECONDS } from '../../../../core/limits.ts'
 import type { MailHead } from './head.ts'
 import type { MailNames } from './mail-names.ts'
-import type { Authentication } from './mail-payload.ts'
+import type { Authentication, MailFault } from './mail-payload.ts'
+import { authorDomainOf } from './sender/author.ts'
+import { hasRepeated, valuesOf } from './sender/fields.ts'
+import { objectionTo, signedNames, type Signature } from './sender/objection.ts'
 
 /** A mail with what its sender said of itself. */
 interface Sent {
@@ -21,55 +24,85 @@ const UNKNOWN_SPF = { result: 'none', domain: null }
 export async function authenticate(sent: Sent, names: MailNames): Promise<Authentication> {
   const late = AbortSignal.timeout(MAIL_LOOKUP_SECONDS * 1_000)
   const resolver = names.lookUpWithin(late)
-  const [signed, sender] = await Promise.all([
+  const [signatures, sender] = await Promise.all([
     signaturesOf(sent, resolver),
     // The records of a domain name public addresses: they say nothing of a relay in one's own network.
     isReachable(sent.remoteIp, []) ? senderOf(sent, resolver) : UNKNOWN_SPF,
   ])
-  const { headerFrom, fromFields, results } = signed
-  const dkim = results.map(({ signingDomain, selector, status }) => ({
-    domain: signingDomain ?? null,
-    selector: selector ?? null,
-    result: status.result,
-  }))
+  const fault = faultOf(sent.head)
+  const dkim = signatures.map((signature) => judged(signature, sent, fault))
+  const aligned = signatures.filter((_, n) => dkim[n]?.result === 'pass')
+  return {
+    fault,
+    spf: sender,
+    dkim,
+    dmarc: await policyOf({ sent, fault, sender, aligned, resolver }),
+  }
+}
+
+/** Something about the mail itself that leaves open who wrote it. */
+function faultOf(head: MailHead): MailFault | null {
+  if (hasRepeated(head)) return 'header_repeated'
+  return authorDomainOf(head) === undefined ? 'no_single_author' : null
+}
+
+/** A signature that is valid by itself and counts for nothing has the result `policy`. (RFC 8601 2.7.1) */
+function judged(
+  signature: Signature,
+  { mail, head: fields }: Sent,
+  fault: MailFault | null,
+): Authentication['dkim'][number] {
+  const { signingDomain, selector, status } = signature
+  const about = { domain: signingDomain ?? null, selector: selector ?? null }
+  const { result } = status
+  if (result !== 'pass') return { ...about, result, reason: null, signed: [] }
+  const reason = fault ?? objectionTo(signature, { mail, fields, nowMs: Date.now() }) ?? null
+  const signed = signedNames(signature)
+  return { ...about, result: reason === null ? 'pass' : 'policy', reason, signed }
+}
+
+/** DMARC of the author's domain, which is the one that the event shows. */
+async function policyOf(about: {
+  sent: Sent
+  fault: MailFault | null
+  sender: Authentication['spf']
+  aligned: readonly Signature[]
+  resolver: Lookup
+}): Promise<Authentication['dmarc']> {
+  const { sender, aligned, resolver } = about
+  const domain = authorDomainOf(about.sent.head)
+  if (domain === undefined) return { result: 'none', domain: null, policy: null }
+  if (about.fault !== null) return { result: 'permerror', domain, policy: null }
   const policy = await dmarc({
-    headerFrom,
-    fromFields,
+    // The author is read once: mailauth would read the header in its own way.
+    headerFrom: [`author@${domain}`],
     spfDomains: sender.result === 'pass' && sender.domain !== null ? [sender.domain] : [],
-    dkimDomains: results.flatMap(({ id, signingDomain: domain, status }) =>
-      status.result === 'pass' && domain !== undefined
-        ? [{ ...(id !== undefined && { id }), domain, ...alignmentOf(status) }]
-        : [],
+    dkimDomains: aligned.flatMap(({ signingDomain }) =>
+      signingDomain === undefined ? [] : [{ domain: signingDomain }],
     ),
     resolver,
   })
-  return {
-    spf: sender,
-    dkim,
-    dmarc:
-      policy === false
-        ? { result: 'none', domain: null, policy: null }
-        : { result: policy.status.result, domain: policy.domain, policy: policy.policy },
-  }
+  return policy === false
+    ? { result: 'none', domain, policy: null }
+    : { result: policy.status.result, domain, policy: policy.policy }
 }
 
 /** Whether a check could not be made, so that trying again may end otherwise. */
-export function isUncertain({ dkim, dmarc: policy }: Authentication): boolean {
-  return policy.result === 'temperror' || dkim.some(({ result }) => result === 'temperror')
+export function isUncertain({ fault, dkim, dmarc: policy }: Authentication): boolean {
+  return (
+    fault === null &&
+    (policy.result === 'temperror' || dkim.some(({ result }) => result === 'temperror'))
+  )
 }
 
 type Lookup = ReturnType<MailNames['lookUpWithin']>
-type Signed = Pick<Awaited<ReturnType<typeof dkimVerify>>, 'headerFrom' | 'fromFields' | 'results'>
 
 /** A mail without a signature has one result, `none`, which is no signature. */
-async function signaturesOf({ mail, head, mailFrom }: Sent, resolver: Lookup): Promise<Signed> {
-  const count = head.filter(([name]) => name.toLowerCase() === 'dkim-signature').length
-  const { headerFrom, fromFields, results } = await dkimVerify(mail, { resolver, sender: mailFrom })
-  return {
-    headerFrom,
-    fromFields,
-    results: count === 0 ? [] : results,
-  }
+async function signaturesOf({ mail, head }: Sent, resolver: Lookup): Promise<Signature[]> {
+  if (valuesOf(head, 'dkim-signature').length === 0) return []
+  // SHA-1 is refused by RFC 8301.
+  const { results } = await dkimVerify(mail, { resolver, rejectRsaSha1: true })
+  return results
 }
 
 async function senderOf(
@@ -78,14 +111,4 @@ async function senderOf(
 ): Promise<Authentication['spf']> {
   const { status, domain } = await spf({ sender: mailFrom, ip: remoteIp, helo, resolver })
   return { result: status.result, domain }
-}
-
-function alignmentOf({ aligned, underSized }: Signed['results'][number]['status']): {
-  aligned?: string | false
-  underSized?: number
-} {
-  return {
-    ...(aligned !== undefined && { aligned }),
-    ...(underSized !== undefined && { underSized }),
-  }
 }

@@ -22,6 +22,9 @@ const KEPT_MS = 60_000
 const FAILURE_KEPT_MS = 10_000
 const ANSWERS: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA'])
 
+/** Printable, without the backslash that escapes. */
+const NAME = /^[!-[\]-~]+$/
+
 interface Kept {
   records: Promise<Records>
   until: number
@@ -32,6 +35,11 @@ export class MailNames {
   readonly #resolver = new Resolver({ timeout: TRY_MS, tries: TRIES })
   readonly #kept = new Map<string, Kept>()
 
+  /** `servers`: other ones than those of the machine. */
+  constructor(servers?: readonly string[]) {
+    if (servers !== undefined) this.#resolver.setServers(servers)
+  }
+
   /** A way to look names up that fails once `signal` is aborted. */
   lookUpWithin(signal: AbortSignal): (name: string, type: string) => Promise<Records> {
     const late = new Promise<never>((_, fail) => {
@@ -41,7 +49,13 @@ export class MailNames {
     return async (name, type) => await Promise.race([this.#recordsOf(name, type), late])
   }
 
-  #recordsOf(name: string, type: string): Promise<Records> {
+  async #recordsOf(name: string, type: string): Promise<Records> {
+    // The resolver would cut the name at a NUL, and ask a domain that the sender owns for the key of another.
+    if (type !== 'PTR' && !NAME.test(name)) throw new LookupFailure('ENOTFOUND')
+    return await this.#freshOf(name, type)
+  }
+
+  #freshOf(name: string, type: string): Promise<Records> {
     const key = `${type} ${name.toLowerCase()}`
     const known = this.#kept.get(key)
     if (known !== undefined && known.until > performance.now()) return known.records

@@ -5,6 +5,7 @@ import { decodeWords, type Report } from '../mime/words.ts'
 import { readAddresses } from './address/address-list.ts'
 import type { MailHead } from './head.ts'
 import type { Recipient } from './recipient.ts'
+import type { Objection } from './sender/objection.ts'
 
 /** A message as its sender handed it over. */
 export interface Envelope {
@@ -15,10 +16,22 @@ export interface Envelope {
   tls: boolean
 }
 
+/** Why it is open who wrote a mail, whatever is signed. */
+export type MailFault = 'header_repeated' | 'no_single_author'
+
 /** How the senders that a mail names stand to it: results as RFC 8601 has them. */
 export interface Authentication {
+  fault: MailFault | null
   spf: { result: string; domain: string | null }
-  dkim: { domain: string | null; selector: string | null; result: string }[]
+  /** `reason`: why a valid signature has the result `policy`. `signed`: names of the headers that a valid one covers. */
+  dkim: {
+    domain: string | null
+    selector: string | null
+    result: string
+    reason: MailFault | Objection | null
+    signed: string[]
+  }[]
+  /** `domain`: of the author; the policy may come from a parent domain. */
   dmarc: { result: string; domain: string | null; policy: string | null }
 }
 
