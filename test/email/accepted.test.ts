@@ -184,6 +184,34 @@ test('a tag behind the mask is in the payload, and the mask is read in any case'
   })
 })
 
+test('addresses of the envelope are read by the grammar of SMTP', async () => {
+  const source = await mailbox()
+  using client = open()
+  await client.answer()
+  await client.say('EHLO client.example.net')
+  for (const [path, mailFrom] of [
+    ['"a b"@example.net', '"a b"@example.net'],
+    ['ann@exa_mple.net', 'ann@exa_mple.net'],
+    ['"ann"@example.net.', 'ann@example.net'],
+    ['@relay.test:a..b@example.net', 'a..b@example.net'],
+  ]) {
+    expect(await client.say(`MAIL FROM:<${path}> SIZE=500`)).toMatchObject({ code: 250 })
+    const [mask, domain] = source.ingestAddress.split('@')
+    expect(await client.say(`RCPT TO:<"${mask}+x"@${domain}>`)).toMatchObject({ code: 250 })
+    await client.say('DATA')
+    const { text } = await client.message(PLAIN)
+    const [eventId] = /evt_\w+/.exec(text) ?? []
+    const { payload } = await relay.get(`/v1/events/${eventId}`)
+    expect(payload).toMatchObject({
+      envelope: { mailFrom, rcptTo: [`${mask}+x@${domain}`] },
+      recipientTag: 'x',
+    })
+  }
+  for (const path of ['a b@example.net', 'a@b@example.net', 'postmaster', 'ann']) {
+    expect(await client.say(`MAIL FROM:<${path}>`)).toMatchObject({ code: 501 })
+  }
+})
+
 test('a message for two sources is an event of each, and neither sees the address of the other', async () => {
   const [one, other] = [await mailbox(), await mailbox()]
   using client = open()

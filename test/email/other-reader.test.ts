@@ -35,7 +35,7 @@ test('mails of the usual programs are read as an independent reader has them', a
     const [head, parts] = [readHead(mail), readParts(mail)]
     const content = Array.isArray(parts) ? contentOf(parts, new UndecodedMembers()) : parts
     if (typeof head === 'string' || typeof content === 'string') throw new Error(name)
-    const authentication = { spf: NONE, dkim: [], dmarc: { ...NONE, policy: null } }
+    const authentication = { fault: null, spf: NONE, dkim: [], dmarc: { ...NONE, policy: null } }
     const about = { mailFrom: 'a@example.net', authentication, undecoded: new UndecodedMembers() }
     const theirs = await PostalMime.parse(mail, {
       attachmentEncoding: 'base64',

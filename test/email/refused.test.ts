@@ -33,6 +33,9 @@ test('addresses that are none of a source of mail are refused alike', async () =
   const addresses = [
     `${'a'.repeat(26)}@mail.test`,
     'postmaster@mail.test',
+    'postmaster',
+    'Postmaster',
+    '"postmaster"@MAIL.test',
     `${http.maskId}@mail.test`,
     disabled.ingestAddress,
   ]

@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client'
-import {
+import type {
   SMTPServer,
-  type SMTPServerAddress,
-  type SMTPServerDataStream,
-  type SMTPServerSession,
+  SMTPServerAddress,
+  SMTPServerDataStream,
+  SMTPServerSession,
 } from 'smtp-server'
 
 import { isWithin, networkOf, type CompiledCidrs } from '../../../core/egress/address.ts'
@@ -22,6 +22,7 @@ import type { ArrivingBytes } from '../budgets/arriving-bytes.ts'
 import { collect, roomFor } from './arriving.ts'
 import { Connections } from './connections.ts'
 import { reportMail } from './mail-report.ts'
+import { PathServer } from './path-server.ts'
 import { addRecipient, receive, type MailDeps, type Transaction } from './receive.ts'
 import { REPLIES, type Reply } from './reply.ts'
 
@@ -112,7 +113,7 @@ export class MailListener implements AsyncDisposable {
 
   #open({ certificate }: ListenerSettings): SMTPServer {
     const { domain } = this.#deps
-    return new SMTPServer({
+    return new PathServer({
       name: domain,
       banner: 'Postern',
       size: PAYLOAD_KB_MAX * KIB,

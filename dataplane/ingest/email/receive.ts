@@ -15,7 +15,7 @@ import { reportMail } from './mail-report.ts'
 import { eventHeaders, readHead, type MailHead } from './message/head.ts'
 import { bodyFor, type Envelope } from './message/mail-payload.ts'
 import type { MailReader } from './message/mail-reader.ts'
-import { recipientOf, type Recipient } from './message/recipient.ts'
+import { isPostmaster, recipientOf, type Recipient } from './message/recipient.ts'
 import { REPLIES, replyForAll, replyTo, type Reply } from './reply.ts'
 
 export interface MailDeps extends RejectDeps {
@@ -69,6 +69,7 @@ async function sourceAt(
   { addressed, announcedBytes }: Transaction,
   address: string,
 ): Promise<Addressed | { refusal: Reply; sourceId?: string }> {
+  if (isPostmaster(address, deps.domain)) return { refusal: REPLIES.postmaster }
   const recipient = recipientOf(address, deps.domain)
   if (recipient === undefined) return { refusal: REPLIES.relay }
   let source: IngestSource | undefined

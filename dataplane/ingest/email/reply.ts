@@ -28,6 +28,11 @@ const unreadable = (excess: string): Reply =>
 export const REPLIES = {
   relay: reply(550, '5.7.1 Mail for other domains is not taken', 'not_found'),
   unknown: reply(550, '5.1.1 There is no source at this address', 'not_found'),
+  postmaster: reply(
+    550,
+    '5.1.1 This server has no mailbox of a person: write to the postmaster of the domain above it',
+    'not_found',
+  ),
   limited: reply(
     451,
     '4.7.1 More mails than the source takes in a second, try again',

@@ -9,6 +9,13 @@ export interface Recipient {
 
 const LENGTH_MAX = 320
 
+/** Whether an address is that of the person behind the server, which every domain of mail has. (RFC 5321 4.5.1) */
+export function isPostmaster(address: string, domain: string): boolean {
+  const at = address.lastIndexOf('@')
+  const local = at === -1 ? address : address.slice(0, at)
+  return local.toLowerCase() === 'postmaster' && (at === -1 || isOf(address.slice(at + 1), domain))
+}
+
 /** Reads an address of `domain`; undefined for one of another, which is never relayed to. */
 export function recipientOf(address: string, domain: string): Recipient | undefined {
   const at = address.lastIndexOf('@')
