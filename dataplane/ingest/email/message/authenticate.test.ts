@@ -11,7 +11,7 @@ import { authenticate } from './authenticate.ts'
 import { readHead } from './head.ts'
 import { MailNames } from './mail-names.ts'
 import type { Authentication } from './mail-payload.ts'
-import { valuesOf } from './sender/fields.ts'
+import { valuesOf } from './sender/header-fields.ts'
 import { makeKey, NameServer, signed } from './signing.fixture.ts'
 
 /** An attacker has the key of evil.test alone. */

@@ -6,7 +6,7 @@ import type { MailHead } from './head.ts'
 import type { MailNames } from './mail-names.ts'
 import type { Authentication, MailFault } from './mail-payload.ts'
 import { authorDomainOf } from './sender/author.ts'
-import { hasRepeated, valuesOf } from './sender/fields.ts'
+import { hasRepeated, valuesOf } from './sender/header-fields.ts'
 import { objectionTo, signedNames, type Signature } from './sender/objection.ts'
 
 /** A mail with what its sender said of itself. */

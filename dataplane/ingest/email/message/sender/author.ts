@@ -1,7 +1,7 @@
 import { mailDomainOf } from '../../../../../core/mail/mail-domain.ts'
 import { decodeText } from '../../../../../core/request/text.ts'
 import { readAddresses } from '../address/address-list.ts'
-import { valuesOf, type Field } from './fields.ts'
+import { valuesOf, type Field } from './header-fields.ts'
 
 /**
  * The domain of the author: of the one address in the one `From` header. Undefined where several are named, or something

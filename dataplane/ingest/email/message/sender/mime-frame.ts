@@ -1,4 +1,4 @@
-import { valuesOf, type Field } from './fields.ts'
+import { valuesOf, type Field } from './header-fields.ts'
 
 const HEAD_END = /(?:^|\n)\r?\n/
 const HEAD_BYTES = 128 * 1_024

@@ -1,7 +1,7 @@
 import type { dkimVerify } from 'mailauth'
 
 import { MAIL_SIGNED_AHEAD_SECONDS } from '../../../../../core/limits.ts'
-import { valuesOf, type Field } from './fields.ts'
+import { valuesOf, type Field } from './header-fields.ts'
 import { fitsBody } from './mime-frame.ts'
 
 export type Signature = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
