@@ -5,6 +5,7 @@ import { isIPv6 } from 'node:net'
 import { openClock } from '../core/clock.ts'
 import { openRegistry } from '../core/metrics/instruments.ts'
 import { openOps } from '../core/ops.ts'
+import { plainText } from '../core/this-machine/plain-text.ts'
 import { openTracing } from '../core/tracing/open-tracing.ts'
 import { readVersion } from '../core/tracing/version.ts'
 import { openAgent } from './agent.ts'
@@ -35,7 +36,8 @@ if (wantsHelp(args)) {
     // Whatever is under way still, a look for a gateway perhaps, is nobody's.
     process.exit(0)
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    const words = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`${plainText(words, { keepsLines: true })}\n`)
     process.exitCode = 1
   }
 }

@@ -427,6 +427,7 @@ export const ALERT_TELLINGS_SHOWN = 10
 
 /** A sign-in with the provider: minutes that it may take, each request to the provider, and how long its description is kept. Ours. */
 export const PROVIDER_FLOW_MINUTES = 10
+export const PROVIDER_CLOCK_SECONDS = 60
 export const PROVIDER_TIMEOUT_MS = 10_000
 export const PROVIDER_KEPT_MS = 3_600_000
 

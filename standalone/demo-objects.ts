@@ -1,6 +1,7 @@
 import { Agent, fetch } from 'undici'
 import { z } from 'zod'
 
+import { plainText } from '../core/this-machine/plain-text.ts'
 import { startOf, type Print } from './processes/os-process.ts'
 
 /** In the metadata of what a demo makes, with the process it belongs to. */
@@ -63,7 +64,7 @@ export function openDemoObjects({ apiUrl, apiKey, print }: DemoOptions): DemoObj
         print('Removed what the demo made')
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error)
-        print(`Cannot remove what the demo made, which the next demo does: ${reason}`)
+        print(plainText(`Cannot remove what the demo made, which the next demo does: ${reason}`))
       }
     },
   }

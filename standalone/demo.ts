@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 
 import { readAdminSettings } from '../core/config.ts'
+import { plainText } from '../core/this-machine/plain-text.ts'
 import { awaitRunningRelay } from '../core/this-machine/running-relay.ts'
 import { openDemoObjects } from './demo-objects.ts'
 import { holderOf } from './processes/lock.ts'
@@ -22,7 +23,8 @@ const receiver = createServer((request, response) => {
   seen.add(id)
   request.resume().on('end', () => {
     const attempt = String(request.headers['postern-attempt'])
-    console.log(`Received ${id}, attempt ${attempt}, answered ${response.statusCode}`)
+    const words = `Received ${id}, attempt ${attempt}, answered ${response.statusCode}`
+    console.log(plainText(words))
     response.end()
   })
 })
@@ -55,7 +57,8 @@ try {
   if (!stop.signal.aborted) await once(stop.signal, 'abort')
 } catch (error) {
   if (!stop.signal.aborted) {
-    console.error(error instanceof Error ? error.message : error)
+    const words = error instanceof Error ? error.message : String(error)
+    console.error(plainText(words, { keepsLines: true }))
     process.exitCode = 1
   }
 } finally {

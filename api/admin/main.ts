@@ -7,6 +7,7 @@ import { openLog } from '../../core/log.ts'
 import { readPlans } from '../../core/plans/plans-file.ts'
 import { misspeltSettings } from '../../core/settings/setting-names.ts'
 import { usableWithin } from '../../core/start-up.ts'
+import { plainJson, plainText } from '../../core/this-machine/plain-text.ts'
 import { databaseUrlOf, UsageError } from './arguments.ts'
 import { readCommand } from './commands.ts'
 
@@ -32,10 +33,10 @@ try {
     const plans = readPlans(settings.PLANS_FILE)
     const ledger = recordFacts
     const answer = await run({ db, clock, plans, ledger, actor: ADMIN, settings })
-    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+    process.stdout.write(`${plainJson(answer)}\n`)
   }
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${message}\n`)
+  process.stderr.write(`${plainText(message, { keepsLines: true })}\n`)
   process.exitCode = error instanceof UsageError ? 2 : 1
 }

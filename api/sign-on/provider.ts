@@ -1,7 +1,9 @@
 import * as oidc from 'openid-client'
 
+import { openClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { PROVIDER_KEPT_MS, PROVIDER_TIMEOUT_MS } from '../../core/limits.ts'
+import { isVerifiedBy, readProof } from './claims.ts'
 
 export interface ProviderSettings {
   issuer: string
@@ -37,10 +39,13 @@ export interface Flow {
 export class Provider {
   readonly name: string
   readonly #settings: ProviderSettings
+  readonly #clock: Clock
   #found: { configuration: Promise<oidc.Configuration>; atMs: number } | undefined
 
-  constructor(settings: ProviderSettings) {
+  /** By default the machine's clock, with which openid-client checks times. */
+  constructor(settings: ProviderSettings, clock: Clock = openClock()) {
     this.name = settings.name
+    this.#clock = clock
     this.#settings = settings
   }
 
@@ -78,16 +83,16 @@ export class Provider {
     })
     const claims = tokens.claims()
     if (claims === undefined) throw new Error('The provider sent no ID token')
-    const { iss: issuer, sub: subject, iat: toldAt, auth_time: provedAt } = claims
+    const { subject, provedAgoSeconds } = readProof(claims, this.#clock.now())
     const said = await this.#wholeOf(configuration, claims, tokens.access_token)
+    const { issuer, trustsEmail } = this.#settings
     return {
-      issuer,
+      issuer: claims.iss,
       subject,
       email: textOf(said['email']),
-      // Some write it as text.
-      isVerified: this.#settings.trustsEmail || String(said['email_verified']) === 'true',
+      isVerified: trustsEmail || isVerifiedBy(issuer, said['email_verified']),
       name: textOf(said['name']),
-      provedAgoSeconds: provedAt === undefined ? undefined : toldAt - provedAt,
+      provedAgoSeconds,
     }
   }
 

@@ -1,6 +1,7 @@
 import { compileSelector, readSelector } from '../../core/match/selector.ts'
 import { joinHeaders } from '../../core/request/headers.ts'
 import { Parsed } from '../../core/request/parsed.ts'
+import { plainText } from '../../core/this-machine/plain-text.ts'
 import type { Performed } from '../requests/perform.ts'
 
 const BODY_SHOWN_MAX = 10_000
@@ -72,11 +73,6 @@ export function detailsOf({ head, answer, body }: Performed): string {
         ]
       : []
   return [...indented('  > ', sent), ...indented('  < ', received)].join('\n')
-}
-
-/** A terminal does what control characters say, and these come from strangers. */
-function plainText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}')
 }
 
 const GREEN = '32'

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { z } from 'zod'
 
+import { plainText } from '../../core/this-machine/plain-text.ts'
 import { wordsOf } from './api.ts'
 import { listen } from './listen.ts'
 import { readListenOptions } from './options.ts'
@@ -27,7 +28,7 @@ if (args.includes('--help') || args.includes('-h')) {
     const words = isStrange
       ? 'The relay answers in a form that this version does not know: check POSTERN_URL'
       : wordsOf(error)
-    process.stderr.write(`${words}\n`)
+    process.stderr.write(`${plainText(words, { keepsLines: true })}\n`)
     // Whatever is under way still is nobody's.
     process.exit(1)
   }

@@ -1,4 +1,5 @@
 import { PosternError } from '../../clients/typescript/index.ts'
+import { plainText } from '../../core/this-machine/plain-text.ts'
 import type { Performed } from '../requests/perform.ts'
 import { type Api, wordsOf } from './api.ts'
 import { detailsOf, lineOf } from './lines.ts'
@@ -34,8 +35,8 @@ export class Screen {
     const verified = source.verifier.preset ?? source.verifier.type
     this.#deps.print(`
 Webhooks for ${options.target.href}
-  Post them to  ${source.ingestUrl}
-  Source        ${source.name}, verified as: ${verified}
+  Post them to  ${plainText(source.ingestUrl)}
+  Source        ${plainText(`${source.name}, verified as: ${verified}`)}
   Events        ${options.events.length === 0 ? 'all' : options.events.join(', ')}
 
 Keys: r sends the last one again, f shows only failures, q ends
@@ -74,7 +75,7 @@ Keys: r sends the last one again, f shows only failures, q ends
     } catch (error) {
       // It is on its way.
       if (error instanceof PosternError && error.code === 'CONFLICT') return
-      this.#deps.print(`Cannot send ${deliveryId} again: ${wordsOf(error)}`)
+      this.#deps.print(plainText(`Cannot send ${deliveryId} again: ${wordsOf(error)}`))
     }
   }
 }

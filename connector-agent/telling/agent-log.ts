@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 
 import type { Logger } from '../../core/log.ts'
+import { plainText } from '../../core/this-machine/plain-text.ts'
 import type { Performed } from '../requests/perform.ts'
 
 /** JSON, one line an entry; for a person at a terminal the time and the sentence. Written at once: there are few. */
@@ -23,7 +24,8 @@ function plain(line: string): string {
   const { level, time, msg }: Record<string, unknown> = JSON.parse(line)
   const clock = new Date(String(time)).toTimeString().slice(0, 'HH:MM:SS'.length)
   const mark = level === 'info' ? '' : `${String(level)}: `
-  return `${clock} ${mark}${String(msg)}\n`
+  // The relay, a gateway and destinations have words in it.
+  return `${clock} ${mark}${plainText(String(msg))}\n`
 }
 
 export function logRequest(log: Logger, { head, answer, durationMs }: Performed): void {

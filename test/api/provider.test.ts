@@ -186,7 +186,16 @@ test('a sign-in that takes longer than ten minutes is begun anew', async () => {
 })
 
 test('a page of elsewhere is no place to go to after the sign-in', async () => {
-  for (const next of ['https://evil.example/', '//evil.example/', '/\\evil.example']) {
+  const pages = [
+    'https://evil.example/',
+    '//evil.example/',
+    '/\\evil.example',
+    '/\t/evil.example',
+    '/\t\\evil.example',
+    '/..\t//evil.example',
+    '/%2e%2e//evil.example',
+  ]
+  for (const next of pages) {
     const { location } = await passThrough(openBrowser(world.apiUrl), { as: 'fay', next })
     expect(location).toBe('/')
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { ownPage } from '../../../core/accounts/own-page.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import { refuse } from '../../../core/errors.ts'
 import { PROVIDER_FLOW_MINUTES } from '../../../core/limits.ts'
@@ -16,17 +17,17 @@ import { problemOf, Unwelcome } from './problems.ts'
 /** Where the provider sends people back to; it is registered there. */
 const CALLBACK = '/callback/oidc'
 
-/** A page of the dashboard, by its path: nothing leads away from here. */
+/** A page of the dashboard: nothing leads away from here. */
 const Page = z
   .string()
-  .max(1_000)
-  .regex(/^\/(?![/\\])/)
+  .catch('/')
+  .transform((text) => ownPage(text) ?? '/')
 
 /** Signing in with the OpenID Connect provider. Browsers come here as pages, and are led to the sign-in page when it fails. */
 export const PROVIDER_ROUTES = [
   accountRoute({
     params: {},
-    query: z.object({ next: Page.catch('/').default('/'), again: z.literal('true').optional() }),
+    query: z.object({ next: Page, again: z.literal('true').optional() }),
     method: 'GET',
     path: '/oidc',
     who: 'anybody',
