@@ -19,6 +19,11 @@ export function isAtLeast(role: Role, other: Role): boolean {
   return ROLES.indexOf(role) <= ROLES.indexOf(other)
 }
 
+/** The most that a person of a role may grant a key. (decisions: Privacy and roles; spec: Authentication 4) */
+export function grantableBy(role: Role): Permissions {
+  return role === 'member' ? { ...EVERYTHING, billing: 'read' } : EVERYTHING
+}
+
 /** Owners and admins may all; a member may what an unscoped key may. */
 export function permissionsOf(role: Role): Permissions | null {
   return role === 'member' ? null : EVERYTHING

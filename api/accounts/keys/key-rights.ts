@@ -1,4 +1,4 @@
-import { permissionsOf, type Role } from '../../../core/accounts/role.ts'
+import { grantableBy, type Role } from '../../../core/accounts/role.ts'
 import { refuse } from '../../../core/errors.ts'
 import { covers, type Need, type Permissions } from '../../../core/keys/permissions.ts'
 import { isPublic } from '../../http/route.ts'
@@ -11,14 +11,19 @@ const NEEDS: readonly Need[] = ROUTES.flatMap((route) => {
   return [...(permission === 'any_key' ? [] : [permission]), ...Object.values(needsByKind)]
 })
 
-/** Refuses a key that could do what the person who makes it cannot. (spec: Authentication 4) */
+/** Refuses a key that may do more than a person of the role may grant. (spec: Authentication 4) */
 export function refuseAbove(role: Role, wish: Permissions | null): void {
-  const own = permissionsOf(role)
-  const above = NEEDS.filter((need) => covers(wish, need) && !covers(own, need))
-  if (above.length === 0) return
-  const resources = [...new Set(above.map(({ resource }) => resource))]
+  const resources = resourcesAbove(role, wish)
+  if (resources.length === 0) return
   refuse(
     'FORBIDDEN',
     `Cannot grant write on ${resources.join(', ')} as a ${role}: it needs an owner or an admin`,
   )
+}
+
+/** The resources on which permissions go further than a person of the role may grant. */
+function resourcesAbove(role: Role, permissions: Permissions | null): string[] {
+  const grantable = grantableBy(role)
+  const above = NEEDS.filter((need) => covers(permissions, need) && !covers(grantable, need))
+  return [...new Set(above.map(({ resource }) => resource))]
 }

@@ -149,8 +149,8 @@ function MemberRow({ member }: { member: Member }) {
           }}
         >
           <p>
-            The next request of this person is refused. Keys that they made stay; their agents are
-            revoked.
+            The next request of this person is refused. The keys and agents that they made end, for
+            good.
           </p>
         </DangerAction>
       </td>
