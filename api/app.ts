@@ -16,6 +16,7 @@ import { originForm } from '../core/http/target.ts'
 import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
 import { mountAccounts } from './accounts/mount-accounts.ts'
 import { mountAgents } from './agents/mount-agents.ts'
+import { mountUnsubscribe } from './alerts/unsubscribe.ts'
 import { servePage } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
@@ -116,6 +117,7 @@ function mountAll(app: FastifyInstance, deps: Deps, routes: readonly Route[]): v
   for (const each of APP_ROUTES) mountForPeople(app, deps, each)
   mountAccounts(app, deps)
   mountAgents(app, deps)
+  mountUnsubscribe(app, deps)
 }
 
 /** The documentation site where it is built, else the reference alone. */

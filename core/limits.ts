@@ -450,3 +450,10 @@ export const EVENT_WAITS_PER_ORGANISATION = 8
 
 /** Times that a mail of an alert is tried, over about six hours. Ours. */
 export const ALERT_MAIL_TRIES = 10
+
+/**
+ * Mails about alerts to one address: so many at once, then one in so many seconds, which is six in an hour at most. The next has
+ * all that came meanwhile. Ours.
+ */
+export const ALERT_MAILS_PER_ADDRESS = 3
+export const ALERT_MAIL_SECONDS_PER_ADDRESS = 1_200

@@ -11,6 +11,8 @@ export interface Mail {
   subject: string
   text: string
   html: string
+  /** Beside those of every mail. */
+  headers?: Readonly<Record<string, string>>
 }
 
 export interface Mailer {
@@ -43,14 +45,14 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
     disableUrlAccess: true,
   })
   const turns = new Semaphore(MAILS_AT_ONCE)
-  const send = async ({ to, ...words }: Mail): Promise<void> => {
+  const send = async ({ to, headers, ...words }: Mail): Promise<void> => {
     try {
       await transport.sendMail({
         ...words,
         from,
         // As an object it is one address, whatever signs it has.
         to: { name: '', address: to },
-        headers: { 'auto-submitted': 'auto-generated' },
+        headers: { 'auto-submitted': 'auto-generated', ...headers },
       })
     } catch (error) {
       throw failureOf(error)

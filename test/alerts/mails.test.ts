@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { takeDueMails } from '../../core/db/alerts/alert-mails.ts'
+import { newId } from '../../core/ids.ts'
 import { openMailer } from '../../core/mail/mailer.ts'
 import { sendAlertMails } from '../../dataplane/housekeeper/alerts/send-mails.ts'
 import { seedPerson, signIn } from '../kit/browser-like.ts'
@@ -42,7 +43,11 @@ async function lookTwice(): Promise<void> {
 }
 
 const send = async (url: string): Promise<void> => {
-  const deps = { ...world.deps, mailer: openMailer({ url, from: FROM }) }
+  const deps = {
+    ...world.deps,
+    dashboardUrl: world.apiUrl,
+    mailer: openMailer({ url, from: FROM }),
+  }
   const always = (): boolean => true
   await Promise.all([sendAlertMails(deps, always), sendAlertMails(deps, always)])
 }
@@ -140,7 +145,7 @@ test('a housekeeper that lost its lease leaves the other letters to the next one
   await lookTwice()
   const mailer = openMailer({ url: server.url, from: FROM })
   const mayGoOn = (): boolean => server.received.length === 0
-  await sendAlertMails({ ...world.deps, mailer }, mayGoOn)
+  await sendAlertMails({ ...world.deps, dashboardUrl: world.apiUrl, mailer }, mayGoOn)
   expect(server.received).toHaveLength(1)
   world.clock.advance(2 * MINUTE_MS)
   await send(server.url)
@@ -148,4 +153,74 @@ test('a housekeeper that lost its lease leaves the other letters to the next one
     new Set(['admin@six.example.com', 'owner@six.example.com']),
   )
   expect(server.received).toHaveLength(2)
+})
+
+test('an address gets six letters in an hour at most; what came meanwhile is in the next one', async () => {
+  await using server = await startMailServer()
+  const { organisationId } = await silentTenant('seven', 0)
+  const keep = async (count: number): Promise<void> => {
+    const { rows } = await world.pool.query(
+      `select person_id from membership where organisation_id = $1 and role = 'owner'`,
+      [uuid('org', organisationId)],
+    )
+    for (let n = 0; n < count; n++) {
+      await world.pool.query(`insert into alert_mail values ($1, $2, $3, $4, $5)`, [
+        newId(world.clock.now()),
+        uuid('org', organisationId),
+        rows[0].person_id,
+        { subject: 'S', summary: 'PAY NOW at http://evil.test/1', advice: null, url: 'u' },
+        new Date(world.clock.now()),
+      ])
+    }
+  }
+  for (let minute = 0; minute < 7; minute++) {
+    await keep(10)
+    await send(server.url)
+    world.clock.advance(MINUTE_MS)
+  }
+  expect(server.received).toHaveLength(3)
+  await world.pool.query(`update public_limit set tat = tat - interval '20 minutes'`)
+  world.clock.advance(20 * MINUTE_MS)
+  await send(server.url)
+  expect(server.received).toHaveLength(4)
+  const [digest] = server.received.slice(3)
+  const text = digest === undefined ? '' : textOf(digest)
+  expect(digest?.raw).toMatch(/^Subject: 40 alerts of Test\r$/m)
+  expect(text.match(/PAY NOW at /g)).toHaveLength(20)
+  expect(text).toContain('And 20 more')
+  expect(digest?.raw).not.toContain('evil')
+  expect((await world.pool.query('select from alert_mail')).rowCount).toBe(0)
+})
+
+test('a mail program ends the mails of one person with a click, without a session', async () => {
+  await using server = await startMailServer()
+  const tenant = await silentTenant('eight', 1)
+  await lookTwice()
+  await send(server.url)
+  const mail = server.received.find(({ to }) => to.includes('owner@eight.example.com'))
+  const headers = mail?.raw.split('\r\n\r\n')[0]?.replaceAll(/\r\n[ \t]+/g, '') ?? ''
+  expect(headers).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r?$/im)
+  const [, url = ''] = /^List-Unsubscribe: ?<([^>]+)>\r?$/im.exec(headers) ?? []
+  const click = async (address: string, method = 'POST') =>
+    await fetch(address, {
+      method,
+      ...(method === 'POST' && { body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) }),
+    })
+  const choice = async () => {
+    const owner = await signIn(world, 'owner@eight.example.com')
+    return (await owner.visit('GET', `/app/api/${tenant.projectId}/alerts/mails`)).body.unwanted
+  }
+  const asked = await click(url, 'GET')
+  expect(await asked.text()).toContain('<form method="post">')
+  expect(await choice()).toEqual([])
+  expect((await click(url.replace(/.{6}$/, 'AAAAAA'))).status).toBe(404)
+  expect((await click(url.replace(/\?.*/, ''))).status).toBe(404)
+  expect(await choice()).toEqual([])
+  expect((await click(url)).status).toBe(200)
+  expect(await choice()).toContain('connector.recovered')
+  expect((await click(url)).status).toBe(200)
+  await world.pool.query(`delete from membership where organisation_id = $1`, [
+    uuid('org', tenant.organisationId),
+  ])
+  expect((await click(url)).status, 'of a person who is no member any more').toBe(200)
 })

@@ -137,3 +137,40 @@ export async function chooseMails(
     )
     .execute()
 }
+
+/** Puts mails off that were taken and not tried. */
+export async function postponeMails(
+  db: Db,
+  ids: readonly string[],
+  dueAtMs: number,
+): Promise<void> {
+  await db
+    .updateTable('alert_mail')
+    .set(({ eb }) => ({ due_at: new Date(dueAtMs), tries: eb('tries', '-', 1) }))
+    .where('id', 'in', ids)
+    .execute()
+}
+
+/** Ends all mails to a person about an organisation, also those that wait. A person who is no member gets none anyway. */
+export async function endMails(
+  db: Db,
+  { organisationId, personId }: { organisationId: string; personId: string },
+  types: readonly NotificationType[],
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const membership = await tx
+      .selectFrom('membership')
+      .select('role')
+      .where('organisation_id', '=', organisationId)
+      .where('person_id', '=', personId)
+      .forKeyShare()
+      .executeTakeFirst()
+    if (membership === undefined) return
+    await chooseMails(tx, { organisationId, personId, unwanted: types })
+    await tx
+      .deleteFrom('alert_mail')
+      .where('organisation_id', '=', organisationId)
+      .where('person_id', '=', personId)
+      .execute()
+  })
+}

@@ -36,6 +36,16 @@ export async function takeAllowance(
   return Math.max(1, rows[0]?.wait ?? 0)
 }
 
+/** Gives back a request that came to nothing. */
+export async function returnAllowance(
+  db: Db,
+  scope: string,
+  { intervalMs }: Allowance,
+): Promise<void> {
+  await sql`update public_limit set tat = tat - ${intervalMs}::int4 * interval '1 millisecond'
+    where scope = ${scope}`.execute(db)
+}
+
 /** Forgets the requests of one scope. */
 export async function forgetAllowance(db: Db, scope: string): Promise<void> {
   await sql`delete from public_limit where scope = ${scope}`.execute(db)

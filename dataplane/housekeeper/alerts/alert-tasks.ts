@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 
 import type { Mailer } from '../../../core/mail/mailer.ts'
+import type { Keyring } from '../../../core/secrets/sealed.ts'
 import { countTold, measureAlerts } from './alert-metrics.ts'
 import { sendAlertMails } from './send-mails.ts'
 import { AlertWatch, type WatchDeps } from './watch.ts'
@@ -11,6 +12,7 @@ const PRUNE_MS = 60_000
 
 export interface AlertTasksDeps extends Omit<WatchDeps, 'told' | 'hasMail'> {
   registry: Registry
+  keyring: Keyring
   /** Undefined: there is no mail server. */
   mailer?: Mailer
 }
