@@ -84,6 +84,10 @@ interface AccountSettings {
   signInsPerMinute: number
   /** Requests to `/auth` other than these, for each address. */
   requestsPerMinute: number
+  /** Organisations that an address makes by signing up. */
+  signUpsPerDay: number
+  /** Whether organisations change their plans themselves. */
+  hasSelfServicePlans: boolean
 }
 
 /** The event streams of one process. */

@@ -101,6 +101,8 @@ await using app = buildApp({
     defaultPlan: config.DEFAULT_PLAN,
     signInsPerMinute: config.SIGN_INS_PER_MINUTE,
     requestsPerMinute: config.AUTH_CALLS_PER_MINUTE,
+    signUpsPerDay: config.SIGN_UPS_PER_DAY,
+    hasSelfServicePlans: config.SELF_SERVICE_PLANS === 'on',
     hasPasswords: config.AUTH_PASSWORDS === 'on',
     allowedDomains: config.OIDC_ALLOWED_DOMAINS,
     defaultRole: config.OIDC_DEFAULT_ROLE,

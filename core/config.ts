@@ -115,6 +115,10 @@ const Settings = z.object({
   /** Requests of an address to `/auth`: attempts to sign in, and all other requests. */
   SIGN_INS_PER_MINUTE: whole(1, 1_000_000).default(10),
   AUTH_CALLS_PER_MINUTE: whole(1, 1_000_000).default(60),
+  /** Organisations that an address may make in a day where anybody may sign up; its network may make four times as many. */
+  SIGN_UPS_PER_DAY: whole(1, 100_000).default(5),
+  /** Whether organisations change their plans themselves. */
+  SELF_SERVICE_PLANS: oneOf(['on', 'off']).default('on'),
   /** The server that mail is sent through, and whom it is from. */
   SMTP_URL: smtpUrl.optional(),
   MAIL_FROM: mailSender.optional(),

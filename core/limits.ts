@@ -365,6 +365,9 @@ export const SIGN_IN_SECONDS_PER_ACCOUNT = 45
 /** Days that a browser stays known to an account after it last signed in. Ours. */
 export const KNOWN_BROWSER_DAYS = 180
 
+/** Organisations that an IPv4 /24 or IPv6 /48 makes by signing up, in multiples of those of one address. Ours. */
+export const SIGN_UPS_OF_NETWORK = 4
+
 /** Days that an invitation can be accepted; hours that a link for the first owner or a new password is good. */
 export const INVITATION_DAYS = 7
 export const ACCOUNT_LINK_HOURS = 24

@@ -32,3 +32,10 @@ export function networkOf(address: string): string {
   const groups = [...left, ...Array.from({ length: gap }, () => '0'), ...right].slice(0, 4)
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
+
+/** The network around that of an address, as one customer of a provider may have it: an IPv4 /24 or an IPv6 /48. */
+export function wideNetworkOf(address: string): string {
+  const network = networkOf(address)
+  if (network.endsWith('::/64')) return `${network.split(':').slice(0, 3).join(':')}::/48`
+  return network.replace(/\.\d+$/, '.0/24')
+}

@@ -19,7 +19,7 @@ const mutation = {
   method: 'POST',
   permission: write,
   responses: { 200: Plan },
-  errors: ['CONFLICT'],
+  errors: ['FORBIDDEN', 'CONFLICT'],
 } as const
 
 export const BILLING_ROUTES = [

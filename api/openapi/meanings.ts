@@ -5,7 +5,8 @@ export const MEANING: Readonly<Record<Code, string>> = {
   BAD_REQUEST: 'A value is wrong; `data.fields` names each path and its fault',
   DESTINATION_NOT_PUBLIC: 'The URL resolves to a private or reserved address',
   UNAUTHORIZED: 'The key or token is missing, invalid, expired or revoked',
-  FORBIDDEN: 'No organisation or project could be resolved',
+  FORBIDDEN:
+    'No organisation or project could be resolved, or the operator keeps this to themselves',
   INSUFFICIENT_API_KEY_PERMISSIONS:
     'The permissions of the API key do not cover this; a retry does not help',
   CONNECTOR_LIMIT_REACHED: 'The connectors of the plan are used up',

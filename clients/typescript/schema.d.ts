@@ -2316,6 +2316,9 @@ export interface components {
       current: number
       resetAt: string
     }
+    InsufficientApiKeyPermissionsOrForbiddenError:
+      | components['schemas']['InsufficientApiKeyPermissionsError']
+      | components['schemas']['ForbiddenError']
     PlanChange: {
       plan: components['schemas']['PlanName']
       when?: 'now' | 'period_end'
@@ -2629,6 +2632,18 @@ export interface components {
       }
       content: {
         'application/json': components['schemas']['QuotaExceededOrTooManyRequestsError']
+      }
+    }
+    InsufficientApiKeyPermissionsOrForbidden: {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id']
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit']
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining']
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset']
+        [name: string]: unknown
+      }
+      content: {
+        'application/json': components['schemas']['InsufficientApiKeyPermissionsOrForbiddenError']
       }
     }
   }
@@ -4999,7 +5014,7 @@ export interface operations {
       }
       400: components['responses']['BadRequest']
       401: components['responses']['Unauthorized']
-      403: components['responses']['InsufficientApiKeyPermissions']
+      403: components['responses']['InsufficientApiKeyPermissionsOrForbidden']
       404: components['responses']['NotFound']
       409: components['responses']['Conflict']
       429: components['responses']['TooManyRequests']
@@ -5038,7 +5053,7 @@ export interface operations {
       }
       400: components['responses']['BadRequest']
       401: components['responses']['Unauthorized']
-      403: components['responses']['InsufficientApiKeyPermissions']
+      403: components['responses']['InsufficientApiKeyPermissionsOrForbidden']
       404: components['responses']['NotFound']
       409: components['responses']['Conflict']
       429: components['responses']['TooManyRequests']
@@ -5077,7 +5092,7 @@ export interface operations {
       }
       400: components['responses']['BadRequest']
       401: components['responses']['Unauthorized']
-      403: components['responses']['InsufficientApiKeyPermissions']
+      403: components['responses']['InsufficientApiKeyPermissionsOrForbidden']
       404: components['responses']['NotFound']
       409: components['responses']['Conflict']
       429: components['responses']['TooManyRequests']
@@ -5116,7 +5131,7 @@ export interface operations {
       }
       400: components['responses']['BadRequest']
       401: components['responses']['Unauthorized']
-      403: components['responses']['InsufficientApiKeyPermissions']
+      403: components['responses']['InsufficientApiKeyPermissionsOrForbidden']
       404: components['responses']['NotFound']
       409: components['responses']['Conflict']
       429: components['responses']['TooManyRequests']

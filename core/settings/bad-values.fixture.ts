@@ -135,6 +135,8 @@ export const BAD_VALUES: Readonly<
   SIGNUP: [['closed', 'must be one of invitation, open']],
   SIGN_INS_PER_MINUTE: [['0', 'a whole number from 1 to 1000000']],
   AUTH_CALLS_PER_MINUTE: [['many', 'a whole number from 1 to 1000000']],
+  SIGN_UPS_PER_DAY: [['0', 'a whole number from 1 to 100000']],
+  SELF_SERVICE_PLANS: [['no', 'must be one of on, off']],
   SMTP_URL: [
     ['mail.example.com:587', 'must begin with smtp:// or smtps://'],
     ['http://mail.example.com', 'must begin with smtp:// or smtps://'],

@@ -6,6 +6,7 @@ import { listLedger, type LedgerEntry } from '../../core/db/billing/ledger.ts'
 import { foldUsage } from '../../core/db/billing/usage.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
 import { followPlans, keepBilling } from '../../dataplane/housekeeper/tasks/billing.ts'
+import { seedPerson, signIn } from '../kit/browser-like.ts'
 import type { Answer } from '../kit/call-api.ts'
 import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
 import { TESTER } from '../kit/tester.ts'
@@ -396,4 +397,26 @@ test('two changes at once leave one subscription and one of the two plans', asyn
   const { plan, subscription } = await get('plan')
   expect(['launch', 'scale', 'hobby']).toContain(plan)
   expect(subscription.status).toBe('active')
+})
+
+test("where plans are the operator's, nobody else changes one, and all read theirs", async () => {
+  await using own = await startWorld({ hasSelfServicePlans: false, plan: 'hobby' })
+  await seedPerson(own, 'owner@example.com', { [own.organisationId]: 'owner' })
+  const owner = await signIn(own, 'owner@example.com')
+  const path = `/auth/organisations/${own.organisationId}/checkout`
+  const refused = [await owner.visit('POST', path, { plan: 'enterprise' })]
+  for (const [action, body] of [
+    ['change-plan', { plan: 'enterprise' }],
+    ['cancel', {}],
+    ['resume', {}],
+    ['revert-scheduled-change', {}],
+  ] as const) {
+    refused.push(await own.api('POST', `/v1/billing/${action}`, body))
+    const place = `/app/api/${own.projectId}/billing/${action}`
+    refused.push(await owner.visit('POST', place, body))
+  }
+  for (const { status, body } of refused) {
+    expect({ status, code: body.code }).toEqual({ status: 403, code: 'FORBIDDEN' })
+  }
+  expect((await own.api('GET', '/v1/billing/plan')).body).toMatchObject({ plan: 'hobby' })
 })

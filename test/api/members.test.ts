@@ -396,3 +396,31 @@ test('users setup-link prints a link until there is an owner', async () => {
     stderr: expect.stringContaining('There is an owner'),
   })
 })
+
+test('an address makes five organisations a day where anybody may sign up, and its network twenty', async () => {
+  await using own = await startWorld({
+    signUp: 'open',
+    signUpsPerDay: 5,
+    trustedProxies: ['127.0.0.0/8'],
+    authRequestsPerMinute: 1_000,
+  })
+  let strangers = 0
+  const signUp = async (address: string) => {
+    const wish = { email: `p${strangers++}@example.com`, name: 'P', password: PASSWORD }
+    const body = { ...wish, organisationName: 'O' }
+    const headers = { 'x-forwarded-for': address }
+    return await openBrowser(own.apiUrl).visit('POST', '/auth/sign-up', body, { headers })
+  }
+  const made = async (addresses: readonly string[]) => {
+    let count = 0
+    for (const address of addresses) if ((await signUp(address)).status === 201) count++
+    return count
+  }
+  expect(await made(Array.from({ length: 8 }, () => '203.0.113.1'))).toBe(5)
+  const refused = await signUp('203.0.113.1')
+  expect(refused.body).toMatchObject({ code: 'RATE_LIMITED', data: { limit: 5 } })
+  expect(await made(Array.from({ length: 20 }, (_, n) => `203.0.113.${n + 2}`))).toBe(15)
+  expect(await made(['198.51.100.1'])).toBe(1)
+  expect(await made(Array.from({ length: 25 }, (_, n) => `2001:db8:0:${n}::1`))).toBe(20)
+  expect(await made(['2001:db8:1::1'])).toBe(1)
+})

@@ -17,6 +17,7 @@ declare module 'vitest' {
 const LIMITS = {
   SIGN_INS_PER_MINUTE: '100000',
   AUTH_CALLS_PER_MINUTE: '100000',
+  SIGN_UPS_PER_DAY: '1000',
   API_REQUESTS_PER_MINUTE: '100000',
 }
 

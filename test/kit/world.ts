@@ -102,6 +102,8 @@ export interface WorldOptions {
   signInsPerMinute?: number
   signUp?: 'open' | 'invitation'
   authRequestsPerMinute?: number
+  signUpsPerDay?: number
+  hasSelfServicePlans?: boolean
   /** The mail server; without one no mail is sent. */
   smtpUrl?: string
   /** The provider that people sign in with, and what goes with it. */
@@ -168,6 +170,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       defaultPlan: 'enterprise',
       signInsPerMinute: options.signInsPerMinute ?? 10,
       requestsPerMinute: options.authRequestsPerMinute ?? 60,
+      signUpsPerDay: options.signUpsPerDay ?? 1_000,
+      hasSelfServicePlans: options.hasSelfServicePlans ?? true,
       hasPasswords: options.hasPasswords ?? true,
       allowedDomains: options.allowedDomains ?? [],
       defaultRole: 'member',

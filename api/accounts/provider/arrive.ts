@@ -16,6 +16,7 @@ import { Email } from '../organisations/invitations.ts'
 import { abandonAccount, auditMember } from '../organisations/members.ts'
 import { addPerson, type Entrance } from '../people/people.ts'
 import { acceptOwn } from '../sign-in/accept.ts'
+import { takeSignUp } from '../sign-in/sign-up-limit.ts'
 import { signUp } from '../sign-in/sign-up.ts'
 import { Unwelcome } from './problems.ts'
 
@@ -97,6 +98,7 @@ async function welcome(tx: Db, deps: Entrance, person: Person): Promise<string> 
     return person.id
   }
   if (accounts.signUp === 'open') {
+    await takeSignUp(tx, deps, deps.address)
     await signUp(tx, deps, { person, organisationName: person.name })
     return person.id
   }

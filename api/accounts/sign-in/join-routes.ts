@@ -18,6 +18,7 @@ import { mailResetLink, mailSignUpLink, refuseLink } from '../people/links.ts'
 import { demandFree, GivenPassword, newPerson, NewPassword, viewSession } from '../people/people.ts'
 import { acceptInvitation, joinerOf } from './accept.ts'
 import { setUp } from './setup.ts'
+import { takeSignUp } from './sign-up-limit.ts'
 import { beginAnew, demandOpen, demandSignUpLink, signUp, useSignUpLink } from './sign-up.ts'
 
 const nothing = { params: {}, query: z.strictObject({}) } as const
@@ -86,6 +87,7 @@ export const JOIN_ROUTES = [
       }
       if (token === undefined) await demandFree(deps.db, wish.email)
       else await demandSignUpLink(deps, token, wish.email)
+      await takeSignUp(deps.db, deps, callerAddress(request))
       const isVerified = token !== undefined
       const asked = { nowMs: deps.clock.now(), by: callerNetwork(request) }
       const person = await newPerson({ ...wish, isVerified }, asked)
