@@ -1,7 +1,7 @@
 import { openClock } from '../../core/clock.ts'
 import { readMigrateConfig } from '../../core/config.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
-import { migrate } from '../../core/db/migrate.ts'
+import { isNewer, migrate } from '../../core/db/migrate.ts'
 import { checkDatabase } from '../../core/db/usable.ts'
 import { openLog } from '../../core/log.ts'
 import { usableWithin, warnOfMisspelt } from '../../core/start-up.ts'
@@ -21,8 +21,8 @@ try {
   // A migration may take as long as it needs: no statement timeout.
   const pool = openPool({ url: config.DATABASE_URL, max: 2, log, statementTimeoutMs: 0 })
   await using db = openDb(pool)
-  const migrations = await migrate(db, clock.now())
-  log.info({ migrations }, 'Migrated the database')
+  if (await isNewer(db)) log.info('The schema is of a newer version: nothing to migrate')
+  else log.info({ migrations: await migrate(db, clock.now()) }, 'Migrated the database')
 } catch (error) {
   process.stderr.write(`${wordsOf(error)}\n`)
   process.exitCode = 1
