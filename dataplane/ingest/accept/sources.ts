@@ -92,8 +92,8 @@ export class Sources {
   readonly #filters: CompiledFilters
   readonly #filterMemory = new FilterMemory()
   #isLoadingAgain = false
-  /** Counts what was forgotten: a load that began before may hold the old state and is not kept. */
-  #generation = 0
+  /** Changes that arrived during each read under way: a source that one of them concerns is read again. */
+  readonly #arrived = new Set<ConfigChange[]>()
 
   constructor(deps: SourcesDeps) {
     this.#deps = deps
@@ -120,9 +120,8 @@ export class Sources {
   }
 
   forget(changes: readonly ConfigChange[]): void {
-    this.#generation++
-    this.#unknown.clear()
-    this.#loading.clear()
+    for (const arrived of this.#arrived) arrived.push(...changes)
+    if (changes.some(({ kind }) => kind === 'source')) this.#unknown.clear()
     const dropped = changes.flatMap(({ kind, id }) =>
       kind === 'source'
         ? this.#drop(this.#masks.get(id))
@@ -164,27 +163,38 @@ export class Sources {
   }
 
   async #load(maskId: string): Promise<IngestSource | undefined> {
-    for (;;) {
-      const generation = this.#generation
-      const row = await findIngestSource(this.#deps.db, maskId)
-      if (generation !== this.#generation) continue
-      if (row === undefined) {
-        if (this.#unknown.size >= UNKNOWN_MAX) this.#unknown.clear()
-        this.#unknown.set(maskId, performance.now() + UNKNOWN_MS)
-        return undefined
+    const arrived: ConfigChange[] = []
+    this.#arrived.add(arrived)
+    try {
+      for (;;) {
+        arrived.length = 0
+        const row = await findIngestSource(this.#deps.db, maskId)
+        const filters = row && (await this.#filters.of(row.connections))
+        if (arrived.some((change) => concerns(change, row))) continue
+        if (row === undefined) return this.#noteUnknown(maskId)
+        if (filters !== undefined)
+          return this.#keep(maskId, compileSource(row, filters, this.#deps))
       }
-      const filters = await this.#filters.of(row.connections)
-      if (filters === undefined || generation !== this.#generation) continue
-      const source = compileSource(row, filters, this.#deps)
-      // A source may be found by a new mask before its change is heard of: its former mask must not stay behind.
-      this.#drop(this.#masks.get(source.id))
-      if (this.#byMask.size >= SOURCES_MAX) this.#drop(this.#byMask.keys().next().value)
-      this.#byMask.set(maskId, source)
-      this.#masks.set(source.id, maskId)
-      this.#filterMemory.add(source.organisationId, source.filterCharacters)
-      this.#makeRoom(maskId)
-      return source
+    } finally {
+      this.#arrived.delete(arrived)
     }
+  }
+
+  #noteUnknown(maskId: string): undefined {
+    if (this.#unknown.size >= UNKNOWN_MAX) this.#unknown.clear()
+    this.#unknown.set(maskId, performance.now() + UNKNOWN_MS)
+    return undefined
+  }
+
+  #keep(maskId: string, source: IngestSource): IngestSource {
+    // A source may be found by a new mask before its change arrives: its former mask must not stay behind.
+    this.#drop(this.#masks.get(source.id))
+    if (this.#byMask.size >= SOURCES_MAX) this.#drop(this.#byMask.keys().next().value)
+    this.#byMask.set(maskId, source)
+    this.#masks.set(source.id, maskId)
+    this.#filterMemory.add(source.organisationId, source.filterCharacters)
+    this.#makeRoom(maskId)
+    return source
   }
 
   /** A source stays while it is the only one, however many filters it has. */
@@ -204,7 +214,18 @@ export class Sources {
   }
 }
 
-function uses(source: IngestSource, kind: 'organisation' | 'destination', id: string): boolean {
+/** A source that is not there may be the one that a change of a source names. */
+function concerns({ kind, id }: ConfigChange, row: IngestSourceRow | undefined): boolean {
+  if (kind === 'source') return row === undefined || row.id === id
+  return row !== undefined && uses(row, kind, id)
+}
+
+interface Users {
+  organisationId: string
+  connections: readonly { destinationId: string }[]
+}
+
+function uses(source: Users, kind: 'organisation' | 'destination', id: string): boolean {
   if (kind === 'organisation') return source.organisationId === id
   return source.connections.some((connection) => connection.destinationId === id)
 }
