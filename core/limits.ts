@@ -129,12 +129,14 @@ export const MAIL_ARRIVING_ORGANISATION_BYTES = 48 * 1024 * 1024
 export const MAIL_ARRIVING_SENDER_BYTES = 16 * 1024 * 1024
 
 /**
- * Bytes of mails that are read at once; seconds after which reading one is given up, and for the names that its
- * authentication looks up. Ours.
+ * Threads that read mails; seconds of processor time after which reading one is given up, for a mail to wait for its turn,
+ * and for the names that its authentication looks up; mails of one organisation that are read or wait for it. Ours.
  */
-export const MAIL_READING_BYTES_MAX = 16 * 1024 * 1024
-export const MAIL_READ_SECONDS = 15
+export const MAIL_THREADS = 2
+export const MAIL_READ_SECONDS = 3
+export const MAIL_TURN_SECONDS = 60
 export const MAIL_LOOKUP_SECONDS = 3
+export const MAIL_READINGS_PER_ORGANISATION = 50
 
 /** Signatures of DKIM that a mail may have: each costs a look-up. How far ahead of the clock they may be dated. Ours. */
 export const MAIL_SIGNATURES_MAX = 10

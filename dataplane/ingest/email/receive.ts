@@ -105,7 +105,9 @@ export async function receive(
   }
   const head = readHead(mail)
   if (typeof head === 'string') return tellAll(REPLIES[head])
-  const read = await deps.reader.read({ mail, ...transaction.envelope })
+  const organisations = [...new Set(all.map(({ source }) => source.organisationId))]
+  const { envelope, sender } = transaction
+  const read = await deps.reader.read({ mail, ...envelope, organisations, sender })
   if (read.kind !== 'read') return tellAll(REPLIES[read.kind])
   const message = { mail, head, read: read.json, isUncertain: read.isUncertain, startedAt }
   return replyForAll(

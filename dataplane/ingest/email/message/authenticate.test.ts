@@ -39,7 +39,7 @@ async function read(mail: string): Promise<Read> {
   const head = readHead(bytes)
   if (typeof head === 'string') throw new Error(head)
   const sent = { mail: bytes, head, mailFrom: 'a@evil.test', helo: 'x', remoteIp: '127.0.0.1' }
-  const authentication = await authenticate(sent, names)
+  const authentication = await authenticate(sent, names, () => {})
   const named = valuesOf(head, 'from').flatMap((from) => readAddresses(decodeText(from)))
   return { from: named.find(({ address }) => address !== '') ?? null, authentication }
 }

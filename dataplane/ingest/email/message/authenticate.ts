@@ -20,12 +20,23 @@ interface Sent {
 
 const UNKNOWN_SPF = { result: 'none', domain: null }
 
-/** Checks who sent a mail by SPF, DKIM and DMARC. Names that cannot be looked up in time give `temperror`. */
-export async function authenticate(sent: Sent, names: MailNames): Promise<Authentication> {
+/**
+ * Checks who sent a mail by SPF, DKIM and DMARC. Names that cannot be looked up in time give `temperror`. `idle` is called
+ * once or more often when all that is left waits for names.
+ */
+export async function authenticate(
+  sent: Sent,
+  names: MailNames,
+  idle: () => void,
+): Promise<Authentication> {
   const late = AbortSignal.timeout(MAIL_LOOKUP_SECONDS * 1_000)
   const resolver = names.lookUpWithin(late)
+  const keyOf: Lookup = async (name, type) => {
+    idle()
+    return await resolver(name, type)
+  }
   const [signatures, sender] = await Promise.all([
-    signaturesOf(sent, resolver),
+    signaturesOf(sent, keyOf).finally(idle),
     // The records of a domain name public addresses: they say nothing of a relay in one's own network.
     isReachable(sent.remoteIp, []) ? senderOf(sent, resolver) : UNKNOWN_SPF,
   ])

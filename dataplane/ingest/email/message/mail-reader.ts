@@ -1,9 +1,18 @@
-import { Worker } from 'node:worker_threads'
-
-import { MAIL_READ_SECONDS, MAIL_READING_BYTES_MAX } from '../../../../core/limits.ts'
+import {
+  MAIL_READINGS_PER_ORGANISATION,
+  MAIL_THREADS,
+  MAIL_TURN_SECONDS,
+} from '../../../../core/limits.ts'
 import type { Logger } from '../../../../core/log.ts'
-import type { PartsFault } from '../mime/parts.ts'
-import type { HeadFault } from './head.ts'
+import type { Authentication } from './mail-payload.ts'
+import { MailTurns, type Turn } from './mail-turns.ts'
+import {
+  ReadingThread,
+  type JobEnd,
+  type MailFault,
+  type ThreadJob,
+  type ThreadSettings,
+} from './reading-thread.ts'
 
 /** A mail to be read, with what its sender said of it. */
 export interface Unread {
@@ -11,6 +20,10 @@ export interface Unread {
   mailFrom: string
   helo: string
   remoteIp: string
+  /** The organisations of its sources. */
+  organisations: readonly string[]
+  /** The address that it comes from, to which its share belongs; undefined behind a relay. */
+  sender: string | undefined
 }
 
 /**
@@ -19,128 +32,120 @@ export interface Unread {
  */
 export type ReadMail =
   | { kind: 'read'; json: Buffer; isUncertain: boolean }
-  | { kind: MailFault | 'unavailable' }
+  | { kind: MailFault | 'costly' | 'busy' | 'unavailable' }
 
-/** Why a mail is refused by what it holds. */
-type MailFault = HeadFault | PartsFault | 'manyAttachments' | 'tooLarge'
-
-/** A mail on its way to the thread: bytes arrive there without their class. */
-export type ThreadJob = Omit<Unread, 'mail'> & { id: number; mail: Uint8Array }
-
-/** The answer of the thread. */
-export interface ReadAnswer {
-  id: number
-  json?: Uint8Array<ArrayBuffer>
-  isUncertain?: boolean
-  fault?: MailFault
+/** A step of reading that waits for a thread. */
+interface Step extends Turn {
+  job: ThreadJob
+  since: number
+  end: (end: JobEnd | { kind: 'busy' }) => void
 }
 
-interface Job extends Unread {
-  id: number
-  resolve: (read: ReadMail) => void
-}
-
-const THREAD = new URL('mail-thread.ts', import.meta.url)
-const HEAP_MB = 256
+/** Times that a step is begun, if others end its thread. */
+const TRIES = 5
 
 /**
- * Reads mails in a thread of its own, so that none holds the loop of ingest, however it was made. A thread that does not
- * answer in time, or runs out of memory, is replaced; the mails that it had are answered "try again".
+ * Reads mails in threads, so that none holds the loop of ingest, however it was made. Organisations and senders take turns by
+ * the processor time that they have used; a mail that needs too much of it is refused, and costs no other mail more than
+ * another try. The authentication of a mail comes first: it holds no thread while it waits for names.
  */
 export class MailReader implements AsyncDisposable {
-  readonly #log: Logger
-  readonly #waiting: Job[] = []
-  readonly #underway = new Map<number, { job: Job; timer: NodeJS.Timeout }>()
-  #thread: Worker | undefined
-  #bytes = 0
+  readonly #threads: ReadingThread[]
+  readonly #turns = new MailTurns<Step>(MAIL_THREADS)
+  /** Mails that are not read yet, by organisation. */
+  readonly #readings = new Map<string, number>()
   #count = 0
   #isClosed = false
 
-  constructor(log: Logger) {
-    this.#log = log
+  constructor(log: Logger, settings?: ThreadSettings) {
+    this.#threads = Array.from({ length: MAIL_THREADS }, () => new ReadingThread(log, settings))
   }
 
-  read(unread: Unread): Promise<ReadMail> {
-    return new Promise((resolve) => {
-      if (this.#isClosed) return resolve({ kind: 'unavailable' })
-      this.#waiting.push({ ...unread, id: ++this.#count, resolve })
-      this.#next()
-    })
+  async read(unread: Unread): Promise<ReadMail> {
+    const { organisations } = unread
+    const isFull = organisations.some(
+      (one) => (this.#readings.get(one) ?? 0) >= MAIL_READINGS_PER_ORGANISATION,
+    )
+    if (isFull) return { kind: 'busy' }
+    for (const one of organisations) this.#add(one, 1)
+    try {
+      return await this.#read(unread)
+    } finally {
+      for (const one of organisations) this.#add(one, -1)
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
-    const thread = this.#thread
-    this.#lose(thread)
-    for (const { resolve } of this.#waiting.splice(0)) resolve({ kind: 'unavailable' })
-    await thread?.terminate()
+    for (const step of this.#turns.waiting) this.#giveUp(step)
+    await Promise.all(this.#threads.map(async (thread) => await thread[Symbol.asyncDispose]()))
   }
 
-  /** A mail is always read, alone if it is large. */
+  async #read(unread: Unread): Promise<ReadMail> {
+    const checked = await this.#step(unread)
+    if (checked.kind !== 'authenticated') return unreadOf(checked)
+    const read = await this.#step(unread, checked.authentication)
+    if (read.kind !== 'read') return unreadOf(read)
+    const { json, isUncertain } = read
+    return {
+      kind: 'read',
+      json: Buffer.from(json.buffer, json.byteOffset, json.byteLength),
+      isUncertain,
+    }
+  }
+
+  async #step(
+    { mail, mailFrom, helo, remoteIp, organisations, sender }: Unread,
+    authentication?: Authentication,
+  ): Promise<JobEnd | { kind: 'busy' }> {
+    for (let tries = 0; tries < TRIES && !this.#isClosed; tries++) {
+      const id = ++this.#count
+      const job = { id, mail, mailFrom, helo, remoteIp, ...(authentication && { authentication }) }
+      const turn = { organisations, sender, bytes: mail.length, since: performance.now() }
+      const ended = await new Promise<JobEnd | { kind: 'busy' }>((end) => {
+        this.#turns.add({ job, ...turn, end })
+        this.#next()
+      })
+      if (ended.kind !== 'lost') return ended
+    }
+    return { kind: 'lost' }
+  }
+
   #next(): void {
-    for (;;) {
-      const [job] = this.#waiting
-      const isFull =
-        this.#bytes > 0 && this.#bytes + (job?.mail.length ?? 0) > MAIL_READING_BYTES_MAX
-      if (job === undefined || isFull) return
-      this.#waiting.shift()
-      this.#send(job)
+    const now = performance.now()
+    for (const step of this.#turns.waiting) {
+      if (now - step.since > MAIL_TURN_SECONDS * 1_000) this.#giveUp(step)
+    }
+    for (const thread of this.#threads) {
+      if (thread.isBusy || this.#isClosed) continue
+      const step = this.#turns.take(now)
+      if (step === undefined) return
+      void this.#run(thread, step)
     }
   }
 
-  #send(job: Job): void {
-    const { id, mail, mailFrom, helo, remoteIp } = job
-    this.#thread ??= this.#start()
-    const thread = this.#thread
-    const giveUp = (): void => {
-      this.#log.warn({ sizeBytes: mail.length }, 'A mail was not read in time')
-      this.#lose(thread)
+  async #run(thread: ReadingThread, step: Step): Promise<void> {
+    const free = (cpuMs: number): void => {
+      this.#turns.end(step, cpuMs, performance.now())
+      // The thread is free once this call has returned.
+      queueMicrotask(() => this.#next())
     }
-    const timer = setTimeout(giveUp, MAIL_READ_SECONDS * 1_000)
-    this.#underway.set(id, { job, timer })
-    this.#bytes += mail.length
-    thread.postMessage({ id, mail, mailFrom, helo, remoteIp }, [])
+    step.end(await thread.run(step.job, free))
   }
 
-  #start(): Worker {
-    const thread = new Worker(THREAD, {
-      env: {},
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    })
-    thread.on('message', (answer: ReadAnswer) => this.#settle(answer))
-    thread.on('error', (err) => {
-      this.#log.warn({ err }, 'The thread that reads mails failed')
-      this.#lose(thread)
-    })
-    thread.on('exit', () => this.#lose(thread))
-    thread.unref()
-    return thread
+  #giveUp(step: Step): void {
+    this.#turns.remove(step)
+    step.end({ kind: 'busy' })
   }
 
-  #settle({ id, json, isUncertain = false, fault }: ReadAnswer): void {
-    const job = this.#take(id)
-    if (json === undefined) job?.resolve({ kind: fault ?? 'unavailable' })
-    else {
-      const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
-      job?.resolve({ kind: 'read', json: bytes, isUncertain })
-    }
-    this.#next()
+  #add(organisation: string, change: number): void {
+    const count = (this.#readings.get(organisation) ?? 0) + change
+    if (count === 0) this.#readings.delete(organisation)
+    else this.#readings.set(organisation, count)
   }
+}
 
-  #lose(thread: Worker | undefined): void {
-    if (thread === undefined || thread !== this.#thread) return
-    this.#thread = undefined
-    void thread.terminate()
-    for (const id of this.#underway.keys()) this.#take(id)?.resolve({ kind: 'unavailable' })
-    if (!this.#isClosed) this.#next()
-  }
-
-  #take(id: number): Job | undefined {
-    const found = this.#underway.get(id)
-    if (found === undefined) return undefined
-    clearTimeout(found.timer)
-    this.#underway.delete(id)
-    this.#bytes -= found.job.mail.length
-    return found.job
-  }
+function unreadOf({ kind }: JobEnd | { kind: 'busy' }): ReadMail {
+  const isNone = kind === 'authenticated' || kind === 'read' || kind === 'lost'
+  return isNone ? { kind: 'unavailable' } : { kind }
 }
