@@ -34,9 +34,9 @@ async function beside(ground: HostileGround, name: AttackName, forMs: number): P
   const during = await observe(ground, forMs)
   await attack[Symbol.asyncDispose]()
   const row = {
-    figure: `beside ${name}: request to 200, 200 to destination, GET; p99`,
+    figure: `beside ${name}: request to 200, 200 to destination, GET, mail; p99`,
     must: 'at most 3 times, or 250 ms',
-    measured: (['answer', 'arrival', 'read'] as const)
+    measured: (['answer', 'arrival', 'read', 'mail'] as const)
       .map((wait) => `${without[wait].toFixed(1)} to ${during[wait].toFixed(1)}`)
       .join(', '),
     cpu: failures(during),

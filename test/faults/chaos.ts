@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { ATTACK_NAMES } from '../hostile/attacks.ts'
 import { openGround } from '../hostile/ground.ts'
 import { runChaos } from './chaos-run.ts'
+import { lostMails, startMails } from './mail-load.ts'
 import { startRelay } from './relay.ts'
 import { printAccount } from './tally.ts'
 
@@ -12,6 +13,9 @@ const GAP_MS = { min: 2_000, max: 15_000 }
 /** Beside hostile tenants: kills alone, with time to come back, so that it can be told what the attacks delay. */
 const HOSTILE = { kinds: ['kill'], gapMs: { min: 15_000, max: 30_000 } } as const
 const LATE_MS_MAX = 5_000
+/** Mails of the bystander, and the part that is accepted at least: kills of ingest and PostgreSQL break some. */
+const MAILS_PER_SECOND = 5
+const ACCEPTED_PART_MIN = 0.9
 
 const { values } = parseArgs({
   options: {
@@ -38,6 +42,14 @@ await using ground = isHostile ? await openGround() : undefined
 await using ownRelay = ground === undefined ? await startRelay() : undefined
 const relay = ground?.relay ?? ownRelay
 if (relay === undefined) throw new Error('No relay')
+const mails =
+  ground &&
+  startMails({
+    port: relay.smtpPort,
+    address: ground.mailAddress,
+    perSecond: MAILS_PER_SECOND,
+    connections: 2,
+  })
 const { accounts, struck, duplicatesMax } = await runChaos(relay, {
   seed,
   durationMs: minutes * 60_000,
@@ -48,6 +60,13 @@ const { accounts, struck, duplicatesMax } = await runChaos(relay, {
 })
 print(`${struck.length} faults, --seed ${seed}; duplicates at most ${duplicatesMax} by them`)
 for (const [name, account] of Object.entries(accounts)) printAccount(name, account)
+if (mails !== undefined) {
+  await mails.stop()
+  const { sent, accepted } = mails
+  const gone = await lostMails(relay, mails)
+  print(`mails: ${sent} sent, ${accepted.length} accepted, ${gone.length} lost`)
+  if (gone.length > 0 || accepted.length < sent * ACCEPTED_PART_MIN) process.exitCode = 1
+}
 const lost = Object.values(accounts).reduce((sum, account) => sum + account.lost, 0)
 if (lost > 0) {
   print(`LOST ${lost} accepted events`)

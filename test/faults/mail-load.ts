@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { z } from 'zod'
+
+import { decodeId } from '../../core/ids.ts'
 import { RawSmtp } from '../email/mailbox.ts'
+import type { Relay } from './relay.ts'
 
 /** A load of mails that runs: open loop over a few connections that are opened again when they break. */
 export interface MailLoad {
@@ -64,6 +68,15 @@ export function startMails({ port, address, perSecond, connections }: MailLoadOp
       await Promise.all(running)
     },
   }
+}
+
+const Stored = z.array(z.object({ id: z.string() }))
+
+/** Ids that were answered and are not stored. */
+export async function lostMails(relay: Relay, { accepted }: MailLoad): Promise<string[]> {
+  const stored = await relay.query('select id::text from event where mail is not null', [])
+  const ids = new Set(Stored.parse(stored).map(({ id }) => id))
+  return accepted.filter((id) => !ids.has(decodeId('evt', id) ?? ''))
 }
 
 function mailOf(number: number): string {

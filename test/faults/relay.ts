@@ -28,6 +28,7 @@ const Told = z.object({
   apiUrl: z.url(),
   ingestUrl: z.url(),
   gatewayUrl: z.url(),
+  smtpPort: z.int().default(0),
   apiKey: z.string(),
   databaseUrl: z.url(),
   natsUrl: z.url(),
@@ -48,6 +49,8 @@ export interface Relay extends AsyncDisposable {
   dataDir: string
   apiUrl: string
   gatewayUrl: string
+  /** 0 without a setting `SMTP_PORT`. */
+  smtpPort: number
   databaseUrl: string
   natsUrl: string
   /** The pid of the process that runs now. Throws while there is none. */
@@ -106,6 +109,7 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
     dataDir,
     apiUrl: told.apiUrl,
     gatewayUrl: told.gatewayUrl,
+    smtpPort: told.smtpPort,
     databaseUrl: told.databaseUrl,
     natsUrl: told.natsUrl,
     role: (name) => roleOf(child.pid ?? 0, name),

@@ -9,6 +9,8 @@ export interface Ground {
   tenant: Tenant
   /** Another destination of this origin is the bystander's; its path `/slow` is never answered. */
   sharedOrigin: string
+  /** Where ingest takes mail. */
+  smtpPort: number
   /** Ends with the attack. */
   stack: AsyncDisposableStack
 }

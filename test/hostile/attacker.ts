@@ -9,6 +9,7 @@ export interface Wish {
   names: readonly AttackName[]
   credentials: Credentials
   sharedOrigin: string
+  smtpPort: number
 }
 
 /** A killed role leaves requests without an answer. */
@@ -16,11 +17,11 @@ const ANSWER_MS = 65_000
 const CONNECTIONS = 256
 
 /** Runs what it is wished, says so when all is under way, and ends with its input. */
-async function attack({ names, credentials, sharedOrigin }: Wish): Promise<void> {
+async function attack({ names, credentials, ...places }: Wish): Promise<void> {
   const timeouts = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS }
   setGlobalDispatcher(new Agent({ connections: CONNECTIONS, ...timeouts }))
   await using stack = new AsyncDisposableStack()
-  const ground = { tenant: new Tenant(credentials), sharedOrigin, stack }
+  const ground = { tenant: new Tenant(credentials), ...places, stack }
   for (const name of names) await ATTACKS[name](ground)
   process.stdout.write('under way')
   process.stdin.resume()

@@ -10,6 +10,7 @@ import {
   silentNames,
   testDeliveries,
 } from './by-destinations.ts'
+import { blankMails, halfMails, idleMailClients, longMails } from './by-mail.ts'
 import { halfBodies, rejectedFlood, silentSockets } from './by-sockets.ts'
 import { costlyFilter, costlyForm, documentFlood, manyFilters } from './on-the-loop.ts'
 
@@ -29,6 +30,10 @@ export const ATTACKS = {
   'key hosts that hang': hangingKeys,
   'sockets with half a header': silentSockets,
   'sockets with half a body': halfBodies,
+  'mails of blank lines': blankMails,
+  'mails of 66,000 lines': longMails,
+  'mails with no end': halfMails,
+  'clients of mail that send none': idleMailClients,
   'refused requests with large headers': rejectedFlood,
   'refusals under an Idempotency-Key': idempotencyFlood,
   '300 event streams': manyStreams,

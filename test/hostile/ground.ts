@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 import { A, openNameServer } from '../../core/egress/name-server.ts'
 import { startRelay, type Relay } from '../faults/relay.ts'
 import { openRoute, type Route } from '../faults/route.ts'
@@ -9,12 +11,15 @@ import { makeOrganisation } from './tenant.ts'
 /** Answers live so briefly that look-ups go on. */
 const TTL_SECONDS = 1
 const BYSTANDER = 'bystander.example'
+const Mailbox = z.object({ ingestAddress: z.string() })
 const PRELOADED = new URL('ask-name-server.ts', import.meta.url)
 
 /** A relay with two tenants: one that means harm, and one beside it, whose destination has a name. */
 export interface HostileGround extends AsyncDisposable {
   relay: Relay
   bystander: Route
+  /** The address of a source of the bystander. */
+  mailAddress: string
   /** Resolves when they are under way. */
   attack(names: readonly AttackName[]): Promise<AsyncDisposable>
 }
@@ -30,6 +35,7 @@ export async function openGround(
   const nameServer = stack.use(await openNameServer(zone, TTL_SECONDS))
   const relay = stack.use(
     await startRelay({
+      SMTP_PORT: '0',
       NAME_SERVER: nameServer.address,
       NODE_OPTIONS: `--import=${PRELOADED.href}`,
       // The tenants here keep to the rate of one key by themselves; the bystander is looked at more often.
@@ -39,14 +45,18 @@ export async function openGround(
   const bystander = stack.use(await openRoute(relay, 'bystander', { ...options, host: BYSTANDER }))
   const { port } = new URL(bystander.destination.url)
   const sharedOrigin = `http://127.0.0.1:${port}`
+  const { ingestAddress: mailAddress } = Mailbox.parse(
+    await relay.api('POST', '/v1/sources', { name: 'bystander mails', kind: 'email' }),
+  )
   let tenants = 0
   const owned = stack.move()
   return {
     relay,
     bystander,
+    mailAddress,
     async attack(names) {
       const credentials = await makeOrganisation(relay, `hostile ${++tenants}`)
-      const wish: Wish = { names, credentials, sharedOrigin }
+      const wish: Wish = { names, credentials, sharedOrigin, smtpPort: relay.smtpPort }
       return await startAttacks(wish)
     },
     [Symbol.asyncDispose]: async () => await owned.disposeAsync(),

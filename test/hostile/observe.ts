@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { deliver } from '../email/mailbox.ts'
 import { numbered, startLoad } from '../faults/load.ts'
 import { isAccepted } from '../faults/tally.ts'
 import type { HostileGround } from './ground.ts'
 
 const PER_SECOND = 50
 const READS_PER_SECOND = 20
+const MAILS_PER_SECOND = 5
+const MAIL = 'From: a@example.net\r\nSubject: x\r\n\r\nText.\r\n'
 /** An event that has not arrived by then counts as arriving then. */
 const ARRIVES_MS = 20_000
 
@@ -17,16 +20,18 @@ interface Waits {
   arrival: number
   /** A GET of the management API. */
   read: number
+  /** From the connection of a sender of mail to the 250. */
+  mail: number
 }
 
 export interface Observed extends Waits {
-  /** Requests without a 200, and events that did not arrive. */
+  /** Requests without a 200, mails without a 250, and events that did not arrive. */
   failed: number
 }
 
 /** Sends and reads as an ordinary tenant for so long. */
 export async function observe(
-  { relay, bystander }: HostileGround,
+  { relay, bystander, mailAddress }: HostileGround,
   forMs: number,
 ): Promise<Observed> {
   const { arrivals } = bystander.destination
@@ -41,8 +46,18 @@ export async function observe(
   const timer = setInterval(() => {
     reads.push(timed(async () => await relay.api('GET', '/v1/sources?limit=1')))
   }, 1_000 / READS_PER_SECOND)
+  let mailsFailed = 0
+  const mails: Promise<number>[] = []
+  const mailTimer = setInterval(() => {
+    const send = async (): Promise<void> => {
+      const { code } = await deliver(relay.smtpPort, mailAddress, MAIL)
+      if (code !== 250) mailsFailed++
+    }
+    mails.push(timed(send))
+  }, 1_000 / MAILS_PER_SECOND)
   await sleep(forMs)
   clearInterval(timer)
+  clearInterval(mailTimer)
   const sent = await load.stop()
   const accepted = sent.filter(isAccepted)
   const deadline = performance.now() + ARRIVES_MS
@@ -57,7 +72,9 @@ export async function observe(
       ),
     ),
     read: percentile99(await Promise.all(reads)),
-    failed: sent.length - accepted.filter(({ number }) => arrivals.has(number)).length,
+    mail: percentile99(await Promise.all(mails)),
+    failed:
+      mailsFailed + sent.length - accepted.filter(({ number }) => arrivals.has(number)).length,
   }
 }
 

@@ -5,7 +5,7 @@ import { runAdmin } from '../kit/program.ts'
 
 const Made = z.object({ id: z.string() })
 const MadeKey = z.object({ key: z.string() })
-const MadeSource = Made.extend({ ingestUrl: z.string() })
+const MadeSource = Made.extend({ ingestUrl: z.string(), ingestAddress: z.string().nullable() })
 
 /** Where an organisation of its own reaches the relay, and its key. */
 export interface Credentials {
