@@ -310,11 +310,12 @@ export const OPERATIONAL_EVENT_DAYS = 90
 
 /**
  * Connectors: bytes of request bodies that a gateway and its agents hold, all of them and those of one organisation; sessions
- * of a gateway; dials of one address to a gateway. Ours.
+ * of a gateway, and those that an organisation may have for each that is free; dials of one address to a gateway. Ours.
  */
 export const TUNNEL_BODY_BYTES = 256 * 1024 * 1024
 export const TUNNEL_ORGANISATION_BODY_BYTES = 64 * 1024 * 1024
 export const GATEWAY_SESSIONS_MAX = 10_000
+export const GATEWAY_SESSIONS_PER_FREE = 3
 export const DIALS_PER_SECOND = 50
 export const DIALS_BURST = 200
 

@@ -11,6 +11,7 @@ import { admit } from '../../dataplane/gateway/dial/admission.ts'
 import { DialLimit } from '../../dataplane/gateway/dial/dial-limit.ts'
 import { Sessions } from '../../dataplane/gateway/sessions/sessions.ts'
 import { seedReplica } from '../kit/seed-connector.ts'
+import { uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 import { endWithin, startAgent } from './agent.ts'
 import { openGateway, type GatewayProcess } from './gateway.ts'
@@ -109,6 +110,50 @@ test('a gateway that has all its sessions sends agents elsewhere', async () => {
     message: 'The gateway has no room',
     retryAfterSeconds: 2,
   })
+})
+
+test('an organisation that has most sessions of a gateway leaves room for others', async () => {
+  const { token } = await seedReplica(world)
+  class Crowded extends Sessions {
+    held = 300
+    override get count(): number {
+      return GATEWAY_SESSIONS_MAX - 100
+    }
+    override countOf(organisationId: string): number {
+      return organisationId === uuid('org', world.organisationId) ? this.held : 0
+    }
+  }
+  const sessions = new Crowded(Math.random)
+  const deps = {
+    db: world.db,
+    gatewayName: 'crowded',
+    sessions,
+    dials: new DialLimit({ burst: 3, perSecond: 1 }),
+    isLeaving: () => false,
+  }
+  const dialled = { token, remoteIp: '192.0.2.3', gateways: [] }
+  expect(await admit(deps, dialled)).toMatchObject({
+    kind: 'refused',
+    status: 503,
+    message: 'The gateway has no room for more sessions of this organisation',
+  })
+  sessions.held = 299
+  expect(await admit(deps, dialled)).toMatchObject({ kind: 'admitted' })
+})
+
+test('dials of an IPv6 network are limited together', async () => {
+  const { token } = await seedReplica(world)
+  const deps = {
+    db: world.db,
+    gatewayName: 'dialled',
+    sessions: new Sessions(Math.random),
+    dials: new DialLimit({ burst: 1, perSecond: 1 }),
+    isLeaving: () => false,
+  }
+  const dial = async (remoteIp: string) => await admit(deps, { token, remoteIp, gateways: [] })
+  expect(await dial('2001:db8::1')).toMatchObject({ kind: 'admitted' })
+  expect(await dial('2001:db8::2')).toMatchObject({ kind: 'refused', status: 429 })
+  expect(await dial('2001:db8:0:1::1')).toMatchObject({ kind: 'admitted' })
 })
 
 test('a stolen token gets one session at a gateway, and both holders lose theirs when it is revoked', async () => {

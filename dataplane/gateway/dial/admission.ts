@@ -4,8 +4,13 @@ import {
   type GoodReplica,
 } from '../../../core/db/connectors/connector-standing.ts'
 import { liveProcesses } from '../../../core/db/processes/processes.ts'
+import { networkOf } from '../../../core/egress/address.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
-import { DIALS_PER_SECOND, GATEWAY_SESSIONS_MAX } from '../../../core/limits.ts'
+import {
+  DIALS_PER_SECOND,
+  GATEWAY_SESSIONS_MAX,
+  GATEWAY_SESSIONS_PER_FREE,
+} from '../../../core/limits.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { DialLimit } from './dial-limit.ts'
 import type { Admission, Dialled } from './server.ts'
@@ -31,7 +36,7 @@ export async function admit(
   deps: AdmissionDeps,
   { token, remoteIp, gateways }: Dialled,
 ): Promise<Admission<GoodReplica>> {
-  const waitMs = deps.dials.take(remoteIp, performance.now())
+  const waitMs = deps.dials.take(networkOf(remoteIp), performance.now())
   if (waitMs > 0) {
     return refused(429, 'RATE_LIMITED', 'Too many dials from this address', {
       data: { limit: DIALS_PER_SECOND, remaining: 0, retryAfterSeconds: Math.ceil(waitMs / 1_000) },
@@ -39,12 +44,16 @@ export async function admit(
     })
   }
   if (deps.isLeaving()) return away('The gateway is going away: dial again')
-  if (deps.sessions.count >= GATEWAY_SESSIONS_MAX) return away('The gateway has no room')
+  const free = GATEWAY_SESSIONS_MAX - deps.sessions.count
+  if (free <= 0) return away('The gateway has no room')
   const standing = await standingOfToken(deps.db, hashSecret(token))
   if (standing === undefined) return refused(401, 'UNAUTHORIZED', 'Token is missing or invalid')
   if (standing.kind === 'revoked') {
     const data = { reason: standing.reason }
     return refused(403, 'CONNECTOR_REPLICA_REVOKED', 'This replica was revoked', { data })
+  }
+  if (deps.sessions.countOf(standing.organisationId) >= free * GATEWAY_SESSIONS_PER_FREE) {
+    return away('The gateway has no room for more sessions of this organisation')
   }
   const known = deps.sessions.ofReplica(standing.replicaId)
   const isNamed = gateways.includes(deps.gatewayName)

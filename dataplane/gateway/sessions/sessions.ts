@@ -11,6 +11,7 @@ export interface Choosable {
 export class Sessions<S extends Choosable = Session> {
   readonly #byConnector = new Map<string, Set<S>>()
   readonly #byReplica = new Map<string, Set<S>>()
+  readonly #byOrganisation = new Map<string, Set<S>>()
   readonly #random: () => number
   #count = 0
 
@@ -20,6 +21,10 @@ export class Sessions<S extends Choosable = Session> {
 
   get count(): number {
     return this.#count
+  }
+
+  countOf(organisationId: string): number {
+    return this.#byOrganisation.get(organisationId)?.size ?? 0
   }
 
   all(): S[] {
@@ -45,16 +50,18 @@ export class Sessions<S extends Choosable = Session> {
   }
 
   add(session: S): void {
-    const { connectorId, replicaId } = session.owner
+    const { connectorId, replicaId, organisationId } = session.owner
     addTo(this.#byConnector, connectorId, session)
     addTo(this.#byReplica, replicaId, session)
+    addTo(this.#byOrganisation, organisationId, session)
     this.#count++
   }
 
   remove(session: S): void {
-    const { connectorId, replicaId } = session.owner
+    const { connectorId, replicaId, organisationId } = session.owner
     if (!removeFrom(this.#byConnector, connectorId, session)) return
     removeFrom(this.#byReplica, replicaId, session)
+    removeFrom(this.#byOrganisation, organisationId, session)
     this.#count--
   }
 
