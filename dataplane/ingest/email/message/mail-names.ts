@@ -17,6 +17,9 @@ const TRY_MS = 1_000
 const TRIES = 2
 const KEPT_MAX = 10_000
 
+/** Senders choose the records of their names, of 64 KiB each, and the heap of the thread is small. */
+const KEPT_BYTES_MAX = 16 * 1_024 * 1_024
+
 /** Answers are kept for less than most records allow, and a server that does not answer is soon asked again. */
 const KEPT_MS = 60_000
 const FAILURE_KEPT_MS = 10_000
@@ -28,16 +31,24 @@ const NAME = /^[!-[\]-~]+$/
 interface Kept {
   records: Promise<Records>
   until: number
+  /** 0 until they have come. */
+  bytes: number
 }
 
-/** Looks names up for the authentication of mail: each once at a time, whatever mails ask for it. */
+/**
+ * Looks names up for the authentication of mail: each once at a time, whatever mails ask for it. Past `bytesMax` of records
+ * the oldest are forgotten.
+ */
 export class MailNames {
   readonly #resolver = new Resolver({ timeout: TRY_MS, tries: TRIES })
+  readonly #bytesMax: number
   readonly #kept = new Map<string, Kept>()
+  #bytes = 0
 
   /** `servers`: other ones than those of the machine. */
-  constructor(servers?: readonly string[]) {
+  constructor(servers?: readonly string[], bytesMax = KEPT_BYTES_MAX) {
     if (servers !== undefined) this.#resolver.setServers(servers)
+    this.#bytesMax = bytesMax
   }
 
   /** A way to look names up that fails once `signal` is aborted. */
@@ -60,13 +71,31 @@ export class MailNames {
     const known = this.#kept.get(key)
     if (known !== undefined && known.until > performance.now()) return known.records
     const records = this.#ask(name, type)
-    if (this.#kept.size >= KEPT_MAX) this.#kept.clear()
-    const kept: Kept = { records, until: performance.now() + KEPT_MS }
+    const kept: Kept = { records, until: performance.now() + KEPT_MS, bytes: 0 }
+    this.#forget(key)
     this.#kept.set(key, kept)
-    records.catch((error: unknown) => {
-      if (!ANSWERS.has(codeOf(error))) kept.until = performance.now() + FAILURE_KEPT_MS
-    })
+    records.then(
+      (found) => this.#weigh(key, kept, found),
+      (error: unknown) => {
+        if (!ANSWERS.has(codeOf(error))) kept.until = performance.now() + FAILURE_KEPT_MS
+      },
+    )
     return records
+  }
+
+  #weigh(key: string, kept: Kept, found: Records): void {
+    if (this.#kept.get(key) !== kept) return
+    kept.bytes = JSON.stringify(found).length
+    this.#bytes += kept.bytes
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT_MAX && this.#bytes <= this.#bytesMax) return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
+    this.#kept.delete(key)
   }
 
   async #ask(name: string, type: string): Promise<Records> {
