@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 
 import type { Clock } from '../core/clock.ts'
 import type { Ledger } from '../core/db/billing/ledger.ts'
+import type { OrganisationShares } from '../core/db/configuration/organisation-shares.ts'
 import type { Db } from '../core/db/connection/db.ts'
 import type { Egress } from '../core/egress/egress.ts'
 import type { Logger } from '../core/log.ts'
@@ -28,6 +29,8 @@ export interface Deps {
   db: Db
   /** Connections that read along one index, whatever is known of its table: for lists and counts. */
   lists: Db
+  /** The share that an organisation counts in. */
+  shares: OrganisationShares
   /** Searches, counts and statistics. */
   reads: SharedReads
   nats: NatsConnection

@@ -4,6 +4,7 @@ import { awaitServices } from '../core/await-services.ts'
 import { openClock } from '../core/clock.ts'
 import { ingestServiceUrlOf, ingestUrlOf, opsOf } from '../core/config.ts'
 import { recordFacts } from '../core/db/billing/ledger.ts'
+import { OrganisationShares } from '../core/db/configuration/organisation-shares.ts'
 import { openDb, openPool } from '../core/db/connection/db.ts'
 import { watchPools } from '../core/db/connection/pool-metrics.ts'
 import { Retirement } from '../core/db/connection/retirement.ts'
@@ -71,10 +72,12 @@ const plans = readPlans(config.PLANS_FILE)
 const dashboard = readBuiltFiles()
 if (dashboard === undefined) log.warn('The dashboard is not built: npm run build:dashboard')
 await using post = openPost({ db, log }, config)
+const shares = new OrganisationShares(db)
 await using app = buildApp({
   db,
   lists,
-  reads: new SharedReads(searches),
+  shares,
+  reads: new SharedReads(searches, shares),
   nats,
   clock,
   keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),
@@ -91,7 +94,7 @@ await using app = buildApp({
   egress,
   keys: new KeyStore(egress.dispatcher),
   signatureTests: new PerSecondLimit(SIGNATURE_TESTS_PER_SECOND),
-  eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
+  eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans, shares }),
   trustedProxies: config.TRUSTED_PROXIES,
   gatewayUrl: config.GATEWAY_URL,
   callers: new CallerLimits(),

@@ -1,3 +1,4 @@
+import type { OrganisationShares } from '../core/db/configuration/organisation-shares.ts'
 import type { Db } from '../core/db/connection/db.ts'
 import { READS_PER_ORGANISATION, READS_WAITING_MAX } from '../core/limits.ts'
 import { Semaphore } from '../core/pacing/semaphore.ts'
@@ -11,16 +12,19 @@ const RETRY_AFTER_SECONDS = 1
  */
 export class SharedReads {
   readonly #db: Db
+  readonly #shares: OrganisationShares
   readonly #turns = new Map<string, Semaphore>()
 
-  constructor(db: Db) {
+  constructor(db: Db, shares: OrganisationShares) {
     this.#db = db
+    this.#shares = shares
   }
 
   /** Waits for its turn. Refuses when too many of the organisation wait already. */
   async run<T>(organisationId: string, read: (db: Db) => Promise<T>): Promise<T> {
-    const turns = this.#turns.get(organisationId) ?? new Semaphore(READS_PER_ORGANISATION)
-    this.#turns.set(organisationId, turns)
+    const share = await this.#shares.of(organisationId)
+    const turns = this.#turns.get(share) ?? new Semaphore(READS_PER_ORGANISATION)
+    this.#turns.set(share, turns)
     if (turns.waiting >= READS_WAITING_MAX) {
       throw new TooManyRequests(
         `More than ${READS_WAITING_MAX} searches and counts of the organisation wait already`,
@@ -30,7 +34,7 @@ export class SharedReads {
     try {
       return await turns.take(async () => await read(this.#db))
     } finally {
-      if (turns.isIdle) this.#turns.delete(organisationId)
+      if (turns.isIdle) this.#turns.delete(share)
     }
   }
 }

@@ -371,13 +371,17 @@ export const KNOWN_BROWSER_DAYS = 180
 /** Organisations that an IPv4 /24 or IPv6 /48 makes by signing up, in multiples of those of one address. Ours. */
 export const SIGN_UPS_OF_NETWORK = 4
 
+/** Days that an organisation that signed up shares what tenants share with the newcomers of its network. Ours. */
+export const NEWCOMER_DAYS = 7
+
 /** Days that an invitation can be accepted; hours that a link for the first owner or a new password is good. */
 export const INVITATION_DAYS = 7
 export const ACCOUNT_LINK_HOURS = 24
 
 /**
  * Mail: what a process sends at once and what may wait for it; milliseconds for each step with the server and for all of
- * a mail; letters of accounts to one address, so many at once, then one in so many seconds. Ours.
+ * a mail; links for an account to one address that one client asks for, so many at once, then one in so many seconds, and those that
+ * all clients ask for in an hour; invitations of an organisation in a day, of which one address gets `MAILS_PER_ADDRESS`. Ours.
  */
 export const MAILS_AT_ONCE = 4
 export const MAILS_WAITING_MAX = 100
@@ -385,6 +389,8 @@ export const MAIL_PHASE_MS = 10_000
 export const MAIL_TIMEOUT_MS = 15_000
 export const MAILS_PER_ADDRESS = 5
 export const MAIL_SECONDS_PER_ADDRESS = 600
+export const LINK_MAILS_PER_HOUR = 10
+export const INVITATION_MAILS_PER_DAY = 20
 
 /** Minutes that a mailed link for a new password is good. Ours. */
 export const RESET_MAIL_MINUTES = 60

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 
 import { timestamp } from '../../core/clock.ts'
 import { findRoleOfAgent } from '../../core/db/accounts/agents.ts'
+import { isShareSpent } from '../../core/db/configuration/organisation-shares.ts'
 import { refuse } from '../../core/errors.ts'
 import {
   EVENT_WAITS_PER_ORGANISATION,
@@ -30,29 +31,27 @@ type Wait = CapabilityCall<{
   seconds: number
 }>
 
-/** How many wait in this process, by organisation. */
-const waiting = new Map<string, number>()
+/** The shares of those that wait in this process. */
+const waiting = new Set<{ share: string }>()
 
 /** The first events since a time that match, as soon as there is one; none when the time is up. */
 export async function waitForEvents(wait: Wait): Promise<z.output<typeof EventSummary>[]> {
-  const { organisationId } = wait.agent
-  refuseCrowd(organisationId)
-  waiting.set(organisationId, (waiting.get(organisationId) ?? 0) + 1)
+  const own = { share: await wait.deps.shares.of(wait.agent.organisationId) }
+  refuseCrowd(own.share)
+  waiting.add(own)
   try {
     return await look(wait)
   } finally {
-    const left = (waiting.get(organisationId) ?? 1) - 1
-    if (left === 0) waiting.delete(organisationId)
-    else waiting.set(organisationId, left)
+    waiting.delete(own)
   }
 }
 
-function refuseCrowd(organisationId: string): void {
-  const all = [...waiting.values()].reduce((sum, one) => sum + one, 0)
-  const own = waiting.get(organisationId) ?? 0
-  if (own < EVENT_WAITS_PER_ORGANISATION && all < EVENT_WAITS_PER_PROCESS) return
-  const limit =
-    own < EVENT_WAITS_PER_ORGANISATION ? EVENT_WAITS_PER_PROCESS : EVENT_WAITS_PER_ORGANISATION
+function refuseCrowd(share: string): void {
+  const used = [...waiting].map((one) => one.share)
+  const bounds = { own: EVENT_WAITS_PER_ORGANISATION, whole: EVENT_WAITS_PER_PROCESS }
+  const isSpent = isShareSpent(share, used, bounds)
+  if (!isSpent && used.length < EVENT_WAITS_PER_PROCESS) return
+  const limit = isSpent ? EVENT_WAITS_PER_ORGANISATION : EVENT_WAITS_PER_PROCESS
   refuse('RATE_LIMITED', `More than ${limit} agents wait for events already`, {
     limit,
     remaining: 0,

@@ -66,6 +66,7 @@ async function requestAttempt(
     destinationId: destination.id,
     projectId: destination.projectId,
     organisationId: destination.organisationId,
+    share: await deps.shares.of(destination.organisationId),
     class: organisation.retentionClass,
     headers: Object.entries(input.headers),
     bodyBase64: Buffer.from(input.body).toString('base64'),

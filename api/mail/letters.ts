@@ -1,5 +1,6 @@
 import { ACCOUNT_LINK_HOURS, INVITATION_DAYS, RESET_MAIL_MINUTES } from '../../core/limits.ts'
 import type { Letter } from '../../core/mail/letter.ts'
+import { withoutLinks } from '../../core/mail/without-links.ts'
 
 /** To whoever asked for a new password. */
 export function resetLetter(url: string): Letter {
@@ -72,14 +73,20 @@ export function invitationLetter(invitation: {
   role: string
   url: string
 }): Letter {
-  const { organisation, inviter, role, url } = invitation
+  const { organisation, role, url } = invitation
+  const inviter = named(invitation.inviter, invitation.inviter, 'Somebody')
   return {
-    subject: `${inviter} invites you to ${organisation} on Postern`,
+    subject: `${inviter} invites you to ${named(organisation, organisation, 'an organisation')} on Postern`,
     paragraphs: [
-      `${inviter} invites you to join "${organisation}" as ${role === 'member' ? 'a' : 'an'} ${role}. Postern takes webhooks, keeps them and delivers them.`,
+      `${inviter} invites you to join ${named(organisation, `"${organisation}"`, 'an organisation')} as ${role === 'member' ? 'a' : 'an'} ${role}. Postern takes webhooks, keeps them and delivers them.`,
       `This link is good once, for ${INVITATION_DAYS} days.`,
     ],
     action: { label: 'Accept the invitation', url },
     end: 'If you do not know them, do nothing: the invitation ends by itself.',
   }
+}
+
+/** How a letter to a stranger names something: without its name where a mail program would make a link of that. */
+function named(name: string, shown: string, otherwise: string): string {
+  return withoutLinks(name) === name ? shown : otherwise
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 
 import type { Db } from '../../core/db/connection/db.ts'
-import { takeAllowance } from '../../core/db/connectors/public-limits.ts'
+import { takeAllowance, type Allowance } from '../../core/db/connectors/public-limits.ts'
 import {
+  INVITATION_MAILS_PER_DAY,
+  LINK_MAILS_PER_HOUR,
   MAIL_SECONDS_PER_ADDRESS,
   MAILS_PER_ADDRESS,
   MAILS_WAITING_MAX,
@@ -19,6 +21,19 @@ interface PostDeps {
   log: Logger
 }
 
+/** A letter as far as it is counted. */
+export interface Sending {
+  to: string
+  kind: 'invitation' | 'reset' | 'sign-up' | 'verify'
+  /** The organisation that invites, or else the network, session or known browser that asks for the letter. */
+  by: string
+  /** Whether `by` has proved that the account is theirs: strangers do not use up its letters. */
+  isOwn?: boolean
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
 /** Sends the letters of accounts, few to one address: strangers can have them sent to anybody. */
 export class Post implements AsyncDisposable {
   readonly #deps: PostDeps
@@ -28,17 +43,17 @@ export class Post implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /** Writes a letter and sends it, if this address may have one more. Whether the server has taken it. */
-  async send(to: string, write: (origin: string) => Letter | Promise<Letter>): Promise<boolean> {
+  /** Writes a letter and sends it, if there may be one more. Whether the server has taken it. */
+  async send(
+    sending: Sending,
+    write: (origin: string) => Letter | Promise<Letter>,
+  ): Promise<boolean> {
     const { mailer, origin, db, log } = this.#deps
+    const { to, kind } = sending
     try {
-      const scope = `mail:${createHash('sha256').update(to).digest('base64url')}`
-      const waitMs = await takeAllowance(db, scope, {
-        burst: MAILS_PER_ADDRESS,
-        intervalMs: MAIL_SECONDS_PER_ADDRESS * 1_000,
-      })
-      if (waitMs > 0) {
-        log.warn('Too many mails to one address: this one is not sent')
+      for (const { scope, allowance } of budgetsOf(sending)) {
+        if ((await takeAllowance(db, scope, allowance)) === 0) continue
+        log.warn({ kind }, 'Too many mails to one address or of one sender: this one is not sent')
         return false
       }
       await mailer.send({ to, ...writeLetter(await write(origin)) })
@@ -66,6 +81,40 @@ export class Post implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#works)
   }
+}
+
+interface Budget {
+  scope: string
+  allowance: Allowance
+}
+
+/**
+ * The budgets that a letter needs a place in, the narrow one first, which a flood uses up alone. Kinds and askers have their own, so
+ * that the letters a stranger asks for leave those of the owner and of an admin. All strangers together have a budget as well:
+ * where it is used up, a link was mailed lately, and that link is still good.
+ */
+function budgetsOf({ to, kind, by, isOwn = false }: Sending): Budget[] {
+  const recipient = createHash('sha256').update(to).digest('base64url')
+  const asker = createHash('sha256').update(by).digest('base64url')
+  const scope = `mail:${kind}:${recipient}:${asker}`
+  if (kind === 'invitation') {
+    return [
+      { scope, allowance: each(MAILS_PER_ADDRESS, DAY_MS) },
+      { scope: `mail:${kind}:${asker}`, allowance: each(INVITATION_MAILS_PER_DAY, DAY_MS) },
+    ]
+  }
+  const intervalMs = MAIL_SECONDS_PER_ADDRESS * 1_000
+  const narrow = { scope, allowance: { burst: MAILS_PER_ADDRESS, intervalMs } }
+  const wide = {
+    scope: `mail:${kind}:${recipient}`,
+    allowance: each(LINK_MAILS_PER_HOUR, HOUR_MS),
+  }
+  return isOwn ? [narrow] : [narrow, wide]
+}
+
+/** So many at once, and as many again spread over a period. */
+function each(burst: number, periodMs: number): Allowance {
+  return { burst, intervalMs: Math.ceil(periodMs / burst) }
 }
 
 /** The post of an installation that has a mail server. */

@@ -160,7 +160,7 @@ export const VERIFICATION_ROUTES = [
       const slots = { current, members, previous: isOverlap ? previous : undefined }
       const compiled = compileVerifier(source.verifier, slots)
       const url = body.url ?? `${deps.ingestUrl}/${source.maskId}`
-      const keys = { store: deps.keys, holder: source.organisationId }
+      const keys = { store: deps.keys, holder: await deps.shares.of(source.organisationId) }
       const verdict = await verifyWithKeys(compiled, requestOf(body, url), nowMs, keys)
       return {
         status: 200,

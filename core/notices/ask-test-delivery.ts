@@ -9,6 +9,8 @@ const TestDelivery = z.object({
   projectId: z.string(),
   /** Absent from a process of the version before. */
   organisationId: z.string().optional(),
+  /** The share of the organisation. Absent from a process of the version before. */
+  share: z.string().optional(),
   /** Retention class of the organisation. */
   class: z.number(),
   headers: z.array(z.tuple([z.string(), z.string()])),

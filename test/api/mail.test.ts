@@ -112,7 +112,7 @@ test('asking for a link says the same of an account that is not there, and sends
   expect(server.received.slice(before).map(({ to }) => to)).toEqual([['there@example.com']])
 })
 
-test('a mailed link ends after an hour, and when another is mailed', async () => {
+test('a mailed link ends after an hour and with the use of another, and not when another is mailed', async () => {
   await using own = await startWorld({ smtpUrl: server.url })
   const email = 'late@example.com'
   await seedPerson(own, email, {})
@@ -127,9 +127,11 @@ test('a mailed link ends after an hour, and when another is mailed', async () =>
     return (await openBrowser(own.apiUrl).visit('POST', '/auth/reset', wish)).status
   }
   const [first, second] = [await ask(), await ask()]
-  expect(await use(first)).toBe(401)
-  own.clock.advance(61 * 60_000)
+  expect(await use(first)).toBe(204)
   expect(await use(second)).toBe(401)
+  const third = await ask()
+  own.clock.advance(61 * 60_000)
+  expect(await use(third)).toBe(401)
   expect(await use(await ask())).toBe(204)
 })
 
@@ -166,6 +168,59 @@ test('an address gets five mails and no more; the link of the last one stays goo
   expect(mails()).toBe(5)
 })
 
+test('strangers who ask for links use up neither those of the owner nor the invitations of an admin', async () => {
+  await using own = await startWorld({
+    smtpUrl: server.url,
+    trustedProxies: ['127.0.0.0/8'],
+    signInsPerMinute: 1_000,
+  })
+  const email = 'sought@example.com'
+  await seedPerson(own, email, {})
+  await seedPerson(own, 'boss@example.com', { [own.organisationId]: 'owner' })
+  const known = await signIn(own, email)
+  const boss = await signIn(own, 'boss@example.com')
+  const mails = () => server.received.filter(({ to }) => to.includes(email)).length
+  const ask = async (address: string, browser = openBrowser(own.apiUrl)) => {
+    const headers = { 'x-forwarded-for': address }
+    await browser.visit('POST', '/auth/forgot-password', { email }, { headers })
+    await settled(own)
+  }
+  for (let n = 0; n < 6; n++) await ask('203.0.113.1')
+  expect(mails()).toBe(5)
+  await ask('198.51.100.1')
+  expect(mails(), 'another client asks').toBe(6)
+  for (let n = 0; n < 10; n++) await ask(`203.0.114.${n}`)
+  expect(mails(), 'all strangers together have ten').toBe(10)
+  const token = tokenTo(email, 'reset')
+  await ask('198.51.100.2')
+  expect(mails()).toBe(10)
+  await ask('198.51.100.2', known)
+  expect(mails(), 'a browser that signed in before asks').toBe(11)
+  const path = `/auth/organisations/${own.organisationId}/invitations`
+  expect((await boss.visit('POST', path, { email })).body).toMatchObject({ isMailed: true })
+  const wish = { token, password: PASSWORD }
+  expect((await openBrowser(own.apiUrl).visit('POST', '/auth/reset', wish)).status).toBe(204)
+})
+
+test('an organisation mails twenty invitations a day, five of them to one address, without links in names', async () => {
+  const { organisationId } = await world.createTenant()
+  const email = 'prize@example.com'
+  await seedPerson(world, email, { [organisationId]: 'owner' })
+  const owner = await signIn(world, email)
+  const at = `/auth/organisations/${organisationId}`
+  await owner.visit('PATCH', '/auth/session', { name: 'WIN 1000 EUR: http://evil.test/win' })
+  await owner.visit('PATCH', at, { name: 'Claim at evil.test/claim now' })
+  const invite = async (to: string): Promise<boolean> =>
+    (await owner.visit('POST', `${at}/invitations`, { email: to })).body.isMailed
+  const mailed: boolean[] = []
+  for (let n = 0; n < 6; n++) mailed.push(await invite('one@example.com'))
+  expect(mailed).toEqual([true, true, true, true, true, false])
+  const { raw = '' } = server.received.at(-1) ?? {}
+  expect(raw.replaceAll(/=\r\n/g, '')).not.toContain('evil')
+  for (let n = 0; n < 17; n++) mailed.push(await invite(`other-${n}@example.com`))
+  expect(mailed.filter(Boolean)).toHaveLength(20)
+})
+
 test('an invitation is mailed with its link, whatever host the request names', async () => {
   await seedPerson(world, 'boss@example.com', { [world.organisationId]: 'owner' })
   const boss = await signIn(world, 'boss@example.com')
@@ -175,7 +230,7 @@ test('an invitation is mailed with its link, whatever host the request names', a
   const token = tokenTo('new@example.com', 'invite')
   const text = textOf(server.received.at(-1) ?? { from: '', to: [], raw: '' })
   expect(text).toContain(`${MAIL_ORIGIN}/invite#${token}`)
-  expect(text).toContain('boss@example.com invites you to join "Test" as an admin')
+  expect(text).toContain('Somebody invites you to join "Test" as an admin')
   const wish = { token, email: 'new@example.com', name: 'New', password: PASSWORD }
   const joined = await openBrowser(world.apiUrl).visit('POST', '/auth/invitations/accept', wish)
   expect(joined.status).toBe(201)
@@ -203,6 +258,11 @@ test('without a mail server nobody can ask for a link, and options say so', asyn
   const mailing = await openBrowser(world.apiUrl).visit('GET', '/auth/options')
   expect(mailing.body).toMatchObject({ isMailing: true })
 })
+
+/** Waits for the letters that are written behind the answers. */
+async function settled({ deps }: World): Promise<void> {
+  await deps.post?.[Symbol.asyncDispose]()
+}
 
 /** The token of the last link of a page that was mailed to an address. */
 function tokenTo(email: string, page: 'reset' | 'invite'): string {

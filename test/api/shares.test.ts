@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { TooManyRequests } from '../../api/auth/rate-limit.ts'
+import { OrganisationShares } from '../../core/db/configuration/organisation-shares.ts'
 import { classOfEvent } from '../../core/db/events/events.ts'
 import { READS_WAITING_MAX } from '../../core/limits.ts'
+import { openBrowser, PASSWORD } from '../kit/browser-like.ts'
 import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
@@ -17,16 +20,17 @@ afterAll(async () => await world[Symbol.asyncDispose]())
 
 test('long reads of one organisation hold up neither its own requests nor the reads of another', async () => {
   const { reads } = world.deps
+  const [other, busyOne] = [randomUUID(), randomUUID()]
   const others = async (): Promise<unknown> =>
     await Promise.all([
-      reads.run('other', async (db) => await sql`select 1`.execute(db)),
+      reads.run(other, async (db) => await sql`select 1`.execute(db)),
       world.api('GET', '/v1/sources'),
       world.api('GET', '/v1/events?search=nothing'),
     ])
   await others()
   const startedAt = performance.now()
   const busy = Array.from({ length: 12 }, async () => {
-    await reads.run('busy', async (db) => await sql`select pg_sleep(0.5)`.execute(db))
+    await reads.run(busyOne, async (db) => await sql`select pg_sleep(0.5)`.execute(db))
   })
   await others()
   const othersMs = performance.now() - startedAt
@@ -39,14 +43,15 @@ test('long reads of one organisation hold up neither its own requests nor the re
 
 test('an organisation whose long reads wait in a row is told to come again, and a failed read gives its place back', async () => {
   const { reads } = world.deps
+  const failing = randomUUID()
   const failed = Array.from({ length: 5 }, async () => {
-    await reads.run('failing', async (db) => await sql`select 1 / 0`.execute(db))
+    await reads.run(failing, async (db) => await sql`select 1 / 0`.execute(db))
   })
   await Promise.allSettled(failed)
   const count = READS_WAITING_MAX + 5
   const outcomes = await Promise.allSettled(
     Array.from({ length: count }, async () => {
-      await reads.run('failing', async () => await sleep(20))
+      await reads.run(failing, async () => await sleep(20))
     }),
   )
   const refused = outcomes.flatMap((one): TooManyRequests[] =>
@@ -84,4 +89,36 @@ test("the list of an event's deliveries looks for the event inside the project a
   const other = await world.createTenant()
   expect(await classOfEvent(world.db, uuid('prj', world.projectId), id)).toBe(90)
   expect(await classOfEvent(world.db, uuid('prj', other.projectId), id)).toBeUndefined()
+})
+
+test('organisations that strangers make from one network share one share until they are proved and a week old', async () => {
+  await using own = await startWorld({ signUp: 'open', trustedProxies: ['127.0.0.0/8'] })
+  const signUp = async (address: string, n: number): Promise<string> => {
+    const wish = { email: `p${n}@example.com`, name: 'P', password: PASSWORD }
+    const body = { ...wish, organisationName: 'O' }
+    const headers = { 'x-forwarded-for': address }
+    const made = await openBrowser(own.apiUrl).visit('POST', '/auth/sign-up', body, { headers })
+    return uuid('org', made.body.organisations[0].id)
+  }
+  const there = [await signUp('203.0.113.1', 1), await signUp('203.0.113.2', 2)]
+  const elsewhere = await signUp('2001:db8:1:2::3', 3)
+  const sharesOf = async (ids: readonly string[]) => {
+    const shares = new OrganisationShares(own.db)
+    return await Promise.all(ids.map(async (id) => await shares.of(id)))
+  }
+  const installed = uuid('org', own.organisationId)
+  const network = 'network 203.0.113.0/24'
+  expect(await sharesOf([...there, elsewhere, installed])).toEqual([
+    network,
+    network,
+    'network 2001:db8:1::/48',
+    installed,
+  ])
+  const [first = ''] = there
+  await own.pool.query(`update organisation set created_at = created_at - interval '8 days'`)
+  expect(await sharesOf([first])).toEqual([network])
+  await own.pool.query(`update person set email_verified_at = now()`)
+  expect(await sharesOf([first])).toEqual([first])
+  await own.pool.query(`update organisation set created_at = now()`)
+  expect(await sharesOf([first])).toEqual([network])
 })

@@ -22,6 +22,7 @@ import { SharedReads } from '../../api/shared-reads.ts'
 import type { Provider } from '../../api/sign-on/provider.ts'
 import type { Clock } from '../../core/clock.ts'
 import { recordFacts } from '../../core/db/billing/ledger.ts'
+import { OrganisationShares } from '../../core/db/configuration/organisation-shares.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { migrate } from '../../core/db/migrate.ts'
@@ -134,12 +135,15 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const egress = stack.use(openEgress(options.allowCidrs ?? ['127.0.0.0/8']))
   const registry = new Registry()
   const plans = options.plans ?? BUILT_IN_PLANS
+  const shares = new OrganisationShares(db)
   const deps: Deps = {
     db,
     lists,
     reads: new SharedReads(
       stack.use(openDb(openPool({ url: databaseUrl, max: 4, log, planning: 'requests' }))),
+      shares,
     ),
+    shares,
     nats,
     clock,
     keyring,
@@ -157,7 +161,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     egress,
     keys: new KeyStore(egress.dispatcher),
     signatureTests: new PerSecondLimit(SIGNATURE_TESTS_PER_SECOND),
-    eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans }),
+    eventStreams: new LiveStreams({ db, nats, clock, log, registry, plans, shares }),
     trustedProxies: options.trustedProxies ?? [],
     gatewayUrl: options.gatewayUrl,
     callers: new CallerLimits(),

@@ -89,7 +89,8 @@ export async function mailInvitation(
   if (post === undefined) return false
   const { email, role, organisationId } = invitation
   const organisation = (await findOrganisation(db, organisationId))?.name ?? ''
-  return await post.send(email, (origin) => {
+  const sending = { to: email, kind: 'invitation', by: organisationId } as const
+  return await post.send(sending, (origin) => {
     const url = linkUrl(origin, 'invite', token)
     return invitationLetter({ organisation, inviter, role, url })
   })

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Clock } from '../../../core/clock.ts'
-import { replaceLink, type LinkKind } from '../../../core/db/accounts/links.ts'
+import { insertLink, replaceLink, type LinkKind } from '../../../core/db/accounts/links.ts'
 import { hasOwner } from '../../../core/db/accounts/memberships.ts'
-import { findPersonByEmail } from '../../../core/db/accounts/people.ts'
+import { findPersonByEmail, type Person } from '../../../core/db/accounts/people.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { refuse } from '../../../core/errors.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
@@ -60,35 +60,55 @@ function newLink(nowMs: number, validMs = LINK_MS): NewLink {
 
 /** A link with which a person sets a new password; the one before it ends. It is printed for the operator. */
 export async function makeResetLink(deps: LinkDeps, personId: string): Promise<NewLink> {
-  return await makeLink(deps, { kind: 'reset', personId, email: null, validMs: LINK_MS })
-}
-
-async function makeLink(
-  { db, clock }: LinkDeps,
-  wish: { kind: LinkKind; personId: string | null; email: string | null; validMs: number },
-): Promise<NewLink> {
-  const { kind, personId, email, validMs } = wish
-  const { token, expiresAt } = newLink(clock.now(), validMs)
+  const { token, expiresAt } = newLink(deps.clock.now())
+  const link = { kind: 'reset', personId, organisationId: null, email: null } as const
   const tokenHash = hashSecret(token)
-  await db.transaction().execute(async (tx) => {
-    await replaceLink(tx, { kind, personId, organisationId: null, email, expiresAt, tokenHash })
+  await deps.db.transaction().execute(async (tx) => {
+    await replaceLink(tx, { ...link, expiresAt, tokenHash })
   })
   return { token, expiresAt }
+}
+
+/**
+ * The token of a link that is mailed. Links that were mailed before stay good: a stranger who has one mailed to an owner takes
+ * none from them.
+ */
+async function makeMailedLink(
+  { db, clock }: LinkDeps,
+  wish: { kind: LinkKind; personId: string | null; email: string; validMs: number },
+): Promise<string> {
+  const { validMs, ...link } = wish
+  const { token, expiresAt } = newLink(clock.now(), validMs)
+  await insertLink(db, { ...link, organisationId: null, expiresAt, tokenHash: hashSecret(token) })
+  return token
 }
 
 interface MailedLinkDeps extends LinkDeps {
   post: Post | undefined
 }
 
+/** The client that asks for a link. */
+interface Asker {
+  network: string
+  /** The id of a browser that signed in to the account before. */
+  knownAs: (person: Person) => string | undefined
+}
+
 /** Mails such a link to whoever has an account of this address, behind the answer: nobody learns whether there is one. */
-export function mailResetLink(deps: MailedLinkDeps, email: string): void {
+export function mailResetLink(
+  deps: MailedLinkDeps,
+  email: string,
+  { network, knownAs }: Asker,
+): void {
   const post = demandPost(deps, 'The operator makes one: npm run admin -- users reset-link')
   post.later(async () => {
     const person = await findPersonByEmail(deps.db, email)
     if (person === undefined) return
-    await post.send(email, async (origin) => {
+    const browser = knownAs(person)
+    const asker = { by: browser ?? network, isOwn: browser !== undefined }
+    await post.send({ to: email, kind: 'reset', ...asker }, async (origin) => {
       const wish = { kind: 'reset', personId: person.id, email, validMs: MAILED_LINK_MS } as const
-      const { token } = await makeLink(deps, wish)
+      const token = await makeMailedLink(deps, wish)
       const url = linkUrl(origin, 'reset', token)
       return person.emailVerifiedAt === null ? newcomerLetter(url) : resetLetter(url)
     })
@@ -99,14 +119,14 @@ export function mailResetLink(deps: MailedLinkDeps, email: string): void {
  * Mails a link with which the owner of an address makes an account; to whoever has one already, a letter that says so.
  * Behind the answer: nobody learns which it was.
  */
-export function mailSignUpLink(deps: MailedLinkDeps, email: string): void {
+export function mailSignUpLink(deps: MailedLinkDeps, email: string, network: string): void {
   const post = demandPost(deps, 'Sign up without one')
   post.later(async () => {
     const person = await findPersonByEmail(deps.db, email)
-    await post.send(email, async (origin) => {
+    await post.send({ to: email, kind: 'sign-up', by: network }, async (origin) => {
       if (person !== undefined && person.emailVerifiedAt !== null) return knownLetter(origin)
       const wish = { kind: 'sign-up', personId: null, email, validMs: LINK_MS } as const
-      const { token } = await makeLink(deps, wish)
+      const token = await makeMailedLink(deps, wish)
       return signUpLetter(`${linkUrl(origin, 'sign-up', token)}/${encodeURIComponent(email)}`)
     })
   })
@@ -119,9 +139,9 @@ export function mailVerifyLink(
 ): void {
   const post = demandPost(deps, 'The identity provider, where there is one, proves an address')
   post.later(async () => {
-    await post.send(email, async (origin) => {
+    await post.send({ to: email, kind: 'verify', by: personId }, async (origin) => {
       const wish = { kind: 'verify', personId, email, validMs: LINK_MS } as const
-      const { token } = await makeLink(deps, wish)
+      const token = await makeMailedLink(deps, wish)
       return verifyLetter(linkUrl(origin, 'verify', token))
     })
   })

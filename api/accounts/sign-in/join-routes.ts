@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { hashPassword } from '../../../core/accounts/password.ts'
-import { findLink, takeLink } from '../../../core/db/accounts/links.ts'
+import { deleteLinks, findLink, takeLink } from '../../../core/db/accounts/links.ts'
 import { hasOwner } from '../../../core/db/accounts/memberships.ts'
 import { findPerson, setPassword } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
@@ -13,7 +13,7 @@ import { beginSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
 import { auditPerson } from '../organisations/members.ts'
-import { rememberBrowser } from '../people/known-browser.ts'
+import { knownBrowser, rememberBrowser } from '../people/known-browser.ts'
 import { mailResetLink, mailSignUpLink, refuseLink } from '../people/links.ts'
 import { demandFree, GivenPassword, newPerson, NewPassword, viewSession } from '../people/people.ts'
 import { acceptInvitation, joinerOf } from './accept.ts'
@@ -82,7 +82,7 @@ export const JOIN_ROUTES = [
     async handle({ deps, request, body: { organisationName, token, ...wish } }) {
       demandOpen(deps)
       if (token === undefined && deps.post !== undefined) {
-        mailSignUpLink(deps, wish.email)
+        mailSignUpLink(deps, wish.email, callerNetwork(request))
         return { status: 202 }
       }
       if (token === undefined) await demandFree(deps.db, wish.email)
@@ -134,8 +134,11 @@ export const JOIN_ROUTES = [
     who: 'anybody',
     isSignIn: true,
     body: z.strictObject({ email: Email }),
-    async handle({ deps, body: { email } }) {
-      mailResetLink(deps, email)
+    async handle({ deps, request, body: { email } }) {
+      mailResetLink(deps, email, {
+        network: callerNetwork(request),
+        knownAs: (person) => knownBrowser(deps, request, person),
+      })
       return { status: 202 }
     },
   }),
@@ -162,6 +165,7 @@ export const JOIN_ROUTES = [
           return person.email
         }
         await setPassword(tx, person.id, hash, now)
+        await deleteLinks(tx, 'reset', person.id)
         await deleteSessions(tx, person.id)
         const actor = personAt(person.id, request)
         const entry = { actor, action: 'user.reset-password', now: now.getTime() }

@@ -1,10 +1,12 @@
-import { findLink, takeLink } from '../../../core/db/accounts/links.ts'
+import { deleteLinksTo, findLink, takeLink } from '../../../core/db/accounts/links.ts'
 import { insertMembership } from '../../../core/db/accounts/memberships.ts'
 import { findPersonByEmail, type Person } from '../../../core/db/accounts/people.ts'
+import { setSignedUpFrom } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { refuse } from '../../../core/errors.ts'
 import { encodeId, newId } from '../../../core/ids.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { wideNetworkOf } from '../../auth/caller-address.ts'
 import type { Deps } from '../../deps.ts'
 import { abandonAccount, auditMember } from '../organisations/members.ts'
 import { addOrganisation } from '../organisations/organisations.ts'
@@ -27,6 +29,7 @@ export async function signUp(
   const actor = { name: `user:${encodeId('usr', person.id)}`, address: deps.address }
   const wish = { name: organisationName, plan: deps.accounts.defaultPlan, isSignedUp: true }
   const { organisation } = await addOrganisation(tx, { ...deps, actor }, wish)
+  await setSignedUpFrom(tx, organisation.id, wideNetworkOf(deps.address))
   const place = { organisationId: organisation.id, personId: person.id }
   await insertMembership(tx, { ...place, role: 'owner', now: person.createdAt })
   const changes = { email: person.email, role: 'owner' }
@@ -55,6 +58,7 @@ export async function useSignUpLink(
   const now = new Date(clock.now())
   const link = (await takeLink(tx, 'sign-up', hashSecret(token), now)) ?? refuseLink()
   refuseOther(link.email, email)
+  await deleteLinksTo(tx, 'sign-up', email)
   const former = await findPersonByEmail(tx, email)
   if (former?.emailVerifiedAt === null) await abandonAccount(tx, former, now)
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 
-import { takeLink } from '../../../core/db/accounts/links.ts'
+import { deleteLinks, takeLink } from '../../../core/db/accounts/links.ts'
 import { setVerified } from '../../../core/db/accounts/people.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
+import { callerNetwork } from '../../auth/caller-address.ts'
 import { personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
 import { Email } from '../organisations/invitations.ts'
@@ -23,9 +24,9 @@ export const VERIFY_ROUTES = [
     who: 'anybody',
     isSignIn: true,
     body: z.strictObject({ email: Email }),
-    async handle({ deps, body: { email } }) {
+    async handle({ deps, request, body: { email } }) {
       demandOpen(deps)
-      mailSignUpLink(deps, email)
+      mailSignUpLink(deps, email, callerNetwork(request))
       return { status: 202 }
     },
   }),
@@ -53,6 +54,7 @@ export const VERIFY_ROUTES = [
         const link = (await takeLink(tx, 'verify', hashSecret(token), now)) ?? refuseLink()
         // A link proves the address of whoever asked for it: in another session it must not be used.
         if (link.personId !== session.personId || link.email !== session.email) refuseLink()
+        await deleteLinks(tx, 'verify', session.personId)
         await setVerified(tx, session.personId, now)
         const actor = personAt(session.personId, request)
         const entry = { actor, action: 'user.verify-email', now: now.getTime() }

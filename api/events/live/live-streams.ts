@@ -4,6 +4,10 @@ import type { Readable } from 'node:stream'
 import { Counter, type Registry } from 'prom-client'
 
 import type { Clock } from '../../../core/clock.ts'
+import {
+  isShareSpent,
+  type OrganisationShares,
+} from '../../../core/db/configuration/organisation-shares.ts'
 import { findOrganisation } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import {
@@ -62,7 +66,7 @@ const DAY_MS = 86_400_000
 
 interface Open {
   actor: string
-  organisationId: string
+  share: string
   grant: StreamGrant
   /** As the key or person had them when admitted. */
   rights: string
@@ -75,6 +79,7 @@ interface LiveStreamsDeps {
   log: Logger
   registry: Registry
   plans: Plans
+  shares: OrganisationShares
 }
 
 interface Gap {
@@ -128,11 +133,12 @@ export class LiveStreams implements EventStreams {
     if (lastEventId !== undefined && resumed === undefined) {
       refuseField('headers.last-event-id', 'Not a position of this stream')
     }
-    this.#refuseCrowd(principal)
+    const share = await this.#deps.shares.of(principal.organisationId)
+    this.#refuseCrowd(principal, share)
     const name = streamName([await this.#database(), projectId, ...written])
     const gap = resumed && (await this.#gapOf(request, resumed.stream === name, resumed.position))
     // Others may have come in the meantime.
-    this.#refuseCrowd(principal)
+    this.#refuseCrowd(principal, share)
     const { pingMs, bufferBytes, bufferMessages } = this.#limits
     const stream = new LiveStream(
       {
@@ -143,7 +149,7 @@ export class LiveStreams implements EventStreams {
       },
       { projectId, filter, name, pingMs, bufferBytes, bufferMessages },
     )
-    this.#add(stream, request)
+    this.#add(stream, request, share)
     if (gap !== undefined) stream.sayGap(gap.reason, gap.fromMs)
     void stream.run(gap === undefined ? resumed?.position : undefined)
     return stream.writer
@@ -155,12 +161,10 @@ export class LiveStreams implements EventStreams {
     for (const stream of this.#open.keys()) stream.end()
   }
 
-  #refuseCrowd({ actor, organisationId, person }: Principal): void {
+  #refuseCrowd({ actor, person }: Principal, share: string): void {
     const { perKey, perOrganisation, perProcess } = this.#limits
-    const ofOrganisation = [...this.#open.values()].filter(
-      (one) => one.organisationId === organisationId,
-    )
-    const own = ofOrganisation.filter((one) => one.actor === actor.name).length
+    const open = [...this.#open.values()]
+    const own = open.filter((one) => one.share === share && one.actor === actor.name).length
     if (own >= perKey) {
       const by = person === undefined ? 'API key' : 'person'
       throw new TooManyRequests(
@@ -168,7 +172,8 @@ export class LiveStreams implements EventStreams {
         RETRY_AFTER_SECONDS,
       )
     }
-    if (ofOrganisation.length >= perOrganisation) {
+    const used = open.map((one) => one.share)
+    if (isShareSpent(share, used, { own: perOrganisation, whole: perProcess })) {
       throw new TooManyRequests(
         `More than ${perOrganisation} event streams of the organisation are open here`,
         RETRY_AFTER_SECONDS,
@@ -219,10 +224,10 @@ export class LiveStreams implements EventStreams {
     return tail
   }
 
-  #add(stream: LiveStream, { principal, projectId }: StreamRequest): void {
+  #add(stream: LiveStream, { principal, projectId }: StreamRequest, share: string): void {
     this.#open.set(stream, {
       actor: principal.actor.name,
-      organisationId: principal.organisationId,
+      share,
       grant: { ...credentialOf(principal), projectId },
       rights: textOf(principal.person ?? principal),
     })

@@ -19,11 +19,26 @@ export async function replaceLink(
   db: Db,
   link: AccountLink & { tokenHash: Buffer },
 ): Promise<void> {
-  const { kind, personId, organisationId, email, expiresAt, tokenHash } = link
+  const { kind, personId, email } = link
   let former = db.deleteFrom('account_link').where('kind', '=', kind)
   if (personId !== null) former = former.where('person_id', '=', personId)
   else if (email !== null) former = former.where('email', '=', email)
   await former.execute()
+  await insertLink(db, link)
+}
+
+/** A link beside those of its kind that are good already. */
+export async function insertLink(
+  db: Db,
+  {
+    kind,
+    personId,
+    organisationId,
+    email,
+    expiresAt,
+    tokenHash,
+  }: AccountLink & { tokenHash: Buffer },
+): Promise<void> {
   await db
     .insertInto('account_link')
     .values({
@@ -73,6 +88,11 @@ export async function deleteLinks(db: Db, kind: LinkKind, personId?: string): Pr
   let query = db.deleteFrom('account_link').where('kind', '=', kind)
   if (personId !== undefined) query = query.where('person_id', '=', personId)
   await query.execute()
+}
+
+/** Ends the links that were mailed to an address. */
+export async function deleteLinksTo(db: Db, kind: LinkKind, email: string): Promise<void> {
+  await db.deleteFrom('account_link').where('kind', '=', kind).where('email', '=', email).execute()
 }
 
 export async function deleteExpiredLinks(db: Db, now: Date): Promise<void> {

@@ -84,6 +84,15 @@ export async function setOrganisationName(
     .execute()
 }
 
+/** Notes that a stranger made it by signing up, and from where. */
+export async function setSignedUpFrom(db: Db, id: string, network: string): Promise<void> {
+  await db
+    .updateTable('organisation')
+    .set({ signed_up_from: network })
+    .where('id', '=', id)
+    .execute()
+}
+
 export async function setPlan(
   db: Db,
   id: string,

@@ -10,6 +10,8 @@ export interface OrganisationTable {
   retention_class: number
   /** Somebody made it for themselves by signing up. */
   signed_up: Generated<boolean>
+  /** The network of the stranger who made it by signing up. */
+  signed_up_from: Generated<string | null>
   created_at: Time
   updated_at: Time
 }

@@ -28,6 +28,7 @@ import { up as backlog } from './0025-backlog.ts'
 import { up as addresses } from './0026-addresses.ts'
 import { up as alertsOfProjects } from './0027-alerts-of-projects.ts'
 import { up as verifiedPeople } from './0028-verified-people.ts'
+import { up as signUpNetworks } from './0029-sign-up-networks.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -59,4 +60,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0026-addresses': { up: addresses },
   '0027-alerts-of-projects': { up: alertsOfProjects },
   '0028-verified-people': { up: verifiedPeople },
+  '0029-sign-up-networks': { up: signUpNetworks },
 }

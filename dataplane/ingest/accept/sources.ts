@@ -41,6 +41,8 @@ export interface IngestConnection {
 export interface IngestSource {
   id: string
   organisationId: string
+  /** The share of the organisation. */
+  share: string
   projectId: string
   name: string
   kind: string
@@ -244,6 +246,7 @@ function compileSource(
   return {
     id: row.id,
     organisationId: row.organisationId,
+    share: row.share,
     projectId: row.projectId,
     name: row.name,
     kind: row.kind,

@@ -177,7 +177,7 @@ function verdictOf(
   const { overlap } = source
   const verifier =
     overlap !== undefined && isInOverlap(source, nowMs) ? overlap.verifier : source.verifier
-  const keys = { store: deps.keys, holder: source.organisationId }
+  const keys = { store: deps.keys, holder: source.share }
   return verifyWithKeys(verifier, signed, nowMs, keys)
 }
 

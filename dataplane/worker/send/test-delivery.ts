@@ -1,3 +1,4 @@
+import { isShareSpent } from '../../../core/db/configuration/organisation-shares.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { insertTestDelivery } from '../../../core/db/deliveries/work/test-deliveries.ts'
 import { isBusyAnswer } from '../../../core/delivery/retry.ts'
@@ -32,17 +33,18 @@ export interface TesterDeps extends AttemptDeps, CompileDeps {
  */
 export function startTester(deps: TesterDeps): { drain(maxMs: number): Promise<void> } {
   // Each holds a socket and its body for as long as its endpoint takes.
-  const underWay = new Map<Promise<TestOutcome>, string | undefined>()
+  const underWay = new Map<Promise<TestOutcome>, string>()
   const serving = serveTests(deps.nats, async (test) => {
-    const { organisationId } = test
+    const share = test.share ?? test.organisationId ?? ''
     if (underWay.size >= TESTS_PER_PROCESS) return { kind: 'unavailable' }
-    const ofOrganisation = [...underWay.values()].filter((id) => id === organisationId).length
-    if (ofOrganisation >= TESTS_PER_ORGANISATION) return { kind: 'unavailable', isShareSpent: true }
+    const bounds = { own: TESTS_PER_ORGANISATION, whole: TESTS_PER_PROCESS }
+    if (isShareSpent(share, underWay.values(), bounds))
+      return { kind: 'unavailable', isShareSpent: true }
     const making = make(deps, test).catch((err: unknown): TestOutcome => {
       deps.log.warn({ err }, 'Cannot make a test delivery')
       return { kind: 'unavailable' }
     })
-    underWay.set(making, organisationId)
+    underWay.set(making, share)
     const outcome = await making
     underWay.delete(making)
     return outcome

@@ -4,6 +4,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import { RetryPolicy } from '../../../delivery/retry.ts'
 import { IngestResponse } from '../../../verify/config/ingest-response.ts'
 import { SUBSCRIPTION_COLUMNS } from '../../billing/subscriptions.ts'
+import { shareOf } from '../../configuration/organisation-shares.ts'
 import { timeArray, uuidArray } from '../../connection/binary-arrays.ts'
 import type { Db } from '../../connection/db.ts'
 
@@ -19,6 +20,7 @@ export async function findIngestSource(db: Db, maskId: string) {
     .select((query) => [
       'source.id',
       'source.organisation_id as organisationId',
+      shareOf.as('share'),
       'source.project_id as projectId',
       'source.name',
       'source.kind',
