@@ -124,7 +124,8 @@ async function lead({
     log,
     fence,
     count,
-    changed: (listed, found) => queues?.relayChanged(listed, found),
+    changed: (users, listed, found) => queues?.relayChanged(users, listed, found),
+    standingChanged: (users) => queues?.standingChanged(users),
   })
   const recorder = new Recorder({ client: kube, controller: NAME, instance: lease.identity, log })
   const claims = new Claims()

@@ -7,12 +7,17 @@ import { keyOf, type KubeObject } from './runtime/kube/object.ts'
 import { controllerOf } from './runtime/objects/ownership.ts'
 import type { Controller } from './runtime/queue/controller.ts'
 import type { Change, Store } from './runtime/watch/store.ts'
-import { BY_RELAY, BY_RESOURCE, BY_SECRET, BY_UID, type World } from './world/world.ts'
+import { BY_RELAY, BY_RESOURCE, BY_SECRET, BY_UID, workloadOf, type World } from './world/world.ts'
 
 type Name = 'relays' | Listed
 
+const DECLARED: readonly Listed[] = ['connectors', 'sources', 'destinations', 'connections']
+const NAMES: readonly Name[] = ['relays', ...DECLARED]
+
 export interface Queues {
-  relayChanged(listed: Listed, found: readonly Found[] | 'all'): void
+  /** `users`: the keys of the Relays that the change concerns. */
+  relayChanged(users: ReadonlySet<string>, listed: Listed, found: readonly Found[] | 'all'): void
+  standingChanged(users: ReadonlySet<string>): void
 }
 
 /** Has controllers look at the objects that a change concerns, and at all of them in the beginning. */
@@ -24,13 +29,7 @@ export function wire(
   const add: Add = (name, objects, urgency) => {
     for (const object of objects) controllers[name]?.queue.add(keyOf(object), urgency)
   }
-  const names: Name[] = ['relays', 'connectors', 'sources', 'destinations', 'connections']
-  const declared: Listed[] = ['connectors', 'sources', 'destinations', 'connections']
-  /** The objects of a Relay, when it or its key has changed. */
-  const addOf = (relay: KubeObject): void => {
-    for (const name of declared) add(name, world[name].by(BY_RELAY, keyOf(relay)), 'later')
-  }
-  for (const name of names) {
+  for (const name of NAMES) {
     add(name, world[name].all(), 'later')
     world[name].listen((change) => {
       const { before, after } = change
@@ -40,12 +39,26 @@ export function wire(
   }
   world.relays.listen((change) => {
     const relay = change.after ?? change.before
-    if (relay !== undefined && isOther(change)) addOf(relay)
+    if (relay !== undefined && isOther(change)) addObjectsOf(world, add, relay)
   })
   world.connectors.listen(({ before, after }) => {
     if (after === undefined && before?.metadata.uid !== undefined)
       memories.forget(before.metadata.uid)
   })
+  wireChildren(world, add)
+  wireSecrets(world, add)
+  wireDependents(world, add)
+  return queuesOf(world, add)
+}
+
+type Add = (name: Name, objects: readonly KubeObject[], urgency: 'fresh' | 'later') => void
+
+/** The objects of a Relay, when it or its key has changed. */
+function addObjectsOf(world: World, add: Add, relay: KubeObject): void {
+  for (const name of DECLARED) add(name, world[name].by(BY_RELAY, keyOf(relay)), 'later')
+}
+
+function wireChildren(world: World, add: Add): void {
   const children: Store<KubeObject>[] = [
     world.enrolments,
     world.statefulSets,
@@ -60,20 +73,34 @@ export function wire(
       if (uid !== undefined) add('connectors', world.connectors.by(BY_UID, uid), 'fresh')
     })
   }
+  world.pods.listen(({ before, after }) => {
+    const pod = after ?? before
+    const statefulSet = pod && world.statefulSets.get(workloadOf(pod))
+    const uid = statefulSet && controllerOf(statefulSet)?.uid
+    if (uid !== undefined) add('connectors', world.connectors.by(BY_UID, uid), 'later')
+  })
+}
+
+function wireSecrets(world: World, add: Add): void {
   world.secrets.listen(({ before, after }) => {
     const secret = after ?? before
     if (secret === undefined) return
-    for (const name of names) {
+    for (const name of NAMES) {
       const users = world[name].by(BY_SECRET, keyOf(secret))
       add(name, users, 'fresh')
-      if (name === 'relays') for (const relay of users) addOf(relay)
+      if (name === 'relays') for (const relay of users) addObjectsOf(world, add, relay)
     }
   })
-  wireDependents(world, add)
+}
+
+function queuesOf(world: World, add: Add): Queues {
   return {
-    relayChanged(listed, found) {
+    relayChanged(users, listed, found) {
       const store = world[listed]
-      if (found === 'all') return add(listed, store.all(), 'later')
+      if (found === 'all') {
+        for (const relay of users) add(listed, store.by(BY_RELAY, relay), 'later')
+        return
+      }
       for (const { id, owner } of found) {
         const objects = [
           ...store.by(BY_RESOURCE, id),
@@ -81,12 +108,16 @@ export function wire(
         ]
         add(listed, objects, 'later')
       }
-      return undefined
+    },
+    standingChanged(users) {
+      for (const relay of users) {
+        const found = world.relays.get(relay)
+        if (found !== undefined) add('relays', [found], 'fresh')
+        add('connectors', world.connectors.by(BY_RELAY, relay), 'later')
+      }
     },
   }
 }
-
-type Add = (name: Name, objects: readonly KubeObject[], urgency: 'fresh' | 'later') => void
 
 /** Objects wait for the ids of those that they name. */
 function wireDependents(world: World, add: Add): void {

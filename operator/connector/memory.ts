@@ -1,4 +1,5 @@
 import type { Item } from '../relay/poller.ts'
+import type { PodFault } from './pods/agent-pod.ts'
 
 /** Things that this process knows of a Connector before its caches do. All of it can be found out again. */
 export interface Memory {
@@ -11,7 +12,10 @@ export interface Memory {
   putBacks: Map<string, { text: string; count: number; at: number }>
   /** Sessions for which the replicas were last asked for. */
   detailedAt: string | undefined
-  deletingSince: number | undefined
+  /** Since when pods of the generation are waited for; undefined while nothing was said of it since the start. */
+  progress: { generation: number; since: number } | 'none' | undefined
+  /** The last answer about pods that Kubernetes does not make. */
+  refused: { at: number; fault: PodFault | undefined } | undefined
 }
 
 /** When each roll of a StatefulSet was first seen. */
@@ -30,7 +34,8 @@ export class Memories {
       enrolled: undefined,
       putBacks: new Map(),
       detailedAt: undefined,
-      deletingSince: undefined,
+      progress: undefined,
+      refused: undefined,
     }
     this.#byUid.set(uid, made)
     return made

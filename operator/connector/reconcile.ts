@@ -2,6 +2,7 @@ import { CONNECTOR, ConnectorSpec, type ConnectorStatus } from '../kinds/connect
 import { GROUP } from '../kinds/parts.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt, problemOf, type Problem } from '../relay/problem.ts'
+import { RelayAway } from '../relay/relay-error.ts'
 import type { Access } from '../relay/relays.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import { conditionOf } from '../runtime/objects/conditions.ts'
@@ -11,9 +12,10 @@ import type { Deps } from '../world/deps.ts'
 import { FINALIZER, hold, tellChange, writeStatus } from '../world/lifecycle.ts'
 import { childrenOf } from './children/children.ts'
 import { childName, selectorText } from './children/names.ts'
-import { refuseGuarded, refuseSecrets } from './children/permitted.ts'
-import { applyChildren, type Applied } from './children/workload.ts'
-import { ensureEnrolment, type Enrolled } from './enrolment.ts'
+import { refuseGuarded, refuseSecrets, refuseUnreadable } from './children/permitted.ts'
+import { applyChildren } from './children/workload.ts'
+import { ensureEnrolment } from './enrolment.ts'
+import { factsOf, isLackingPods, type Found, type Told } from './facts.ts'
 import type { Memories, Memory, RollingSince } from './memory.ts'
 import { ensureRemote, Wait } from './remote.ts'
 import { removeConnector } from './remove.ts'
@@ -34,15 +36,6 @@ const MISSING_LOOK_MS = 60_000
 /** Longer than a timer may be is never; a look each day costs nothing. */
 const DAY_MS = 86_400_000
 
-/** The things that a reconciliation has come to know; members are there as far as it got. */
-interface Found {
-  item?: Item
-  enrolled?: Enrolled
-  applied?: Applied
-  replicas?: ConnectorStatus['replicaStatuses']
-  poller?: Poller
-}
-
 export async function reconcileConnector(
   deps: Deps,
   memories: Memories,
@@ -62,7 +55,13 @@ export async function reconcileConnector(
     )
   }
   if (spec.suspend || connector.metadata.annotations?.[PAUSED_ANNOTATION] === 'true') {
-    return await tell(deps, connector, { spec, found: {}, problem: undefined, isSuspended: true })
+    return await tell(deps, connector, {
+      spec,
+      memory,
+      found: {},
+      problem: undefined,
+      isSuspended: true,
+    })
   }
   const found: Found = {}
   let problem: Problem | undefined
@@ -81,13 +80,13 @@ export async function reconcileConnector(
     if (error instanceof Wait) {
       // After a restart nothing is known of what was told already: that stands until the relay has been listed.
       const isTold = connector['status']?.conditions !== undefined
-      if (!isTold) await tell(deps, connector, { spec, found, problem, isSuspended: false })
+      if (!isTold) await tell(deps, connector, { spec, memory, found, problem, isSuspended: false })
       return { againMs: error.againMs }
     }
     problem = problemOf(error)
     if (problem === undefined) throw error
   }
-  return await tell(deps, connector, { spec, found, problem, isSuspended: false })
+  return await tell(deps, connector, { spec, memory, found, problem, isSuspended: false })
 }
 
 interface Wanted {
@@ -103,6 +102,7 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   const { world, kube, claims, clusterId } = deps
   const { namespace = '' } = connector.metadata
   refuseGuarded(spec, deps.allowedMembers)
+  refuseUnreadable(spec)
   refuseSecrets(deps.secrets, connector, spec)
   const resolved = await deps.relays.resolve(namespace, spec.relayRef.name)
   if (resolved.kind === 'missing') {
@@ -135,6 +135,17 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   const children = childrenOf(connector, spec, surroundings(deps, access))
   found.applied = await applyChildren({ connector, children, world, kube, memory, rollingSince })
   found.replicas = await replicasOf({ connector, client, item, memory })
+  refuseSilence(access, poller)
+}
+
+/** The children are in line, and the word of the relay is older than its silence. */
+function refuseSilence({ client }: Access, poller: Poller): void {
+  const problem = problemOf(poller.fault)
+  const { startedAt = 0 } = poller.snapshot ?? {}
+  // A relay that asks for a pause is there.
+  const isShort = problem?.reason === 'RateLimited' && performance.now() - startedAt < STALE_MS
+  if (poller.fault !== undefined && !isShort) poller.refuse()
+  if (client.isLate) throw new RelayAway('The relay has not answered for 2 s')
 }
 
 function surroundings({ image }: Deps, { baseUrl, ca }: Access): Parameters<typeof childrenOf>[2] {
@@ -147,46 +158,21 @@ async function recordId(deps: Deps, connector: KubeObject, item: Item): Promise<
   await writeStatus(deps, CONNECTOR, connector, { ...before, connectorId, name, conditions })
 }
 
-interface Told {
-  spec: ConnectorSpec
-  found: Found
-  problem: Problem | undefined
-  isSuspended: boolean
-}
-
 /** Writes the status, and says when to look again. */
-async function tell(
-  deps: Deps,
-  connector: KubeObject,
-  { spec, found, problem, isSuspended }: Told,
-): Promise<Outcome> {
+async function tell(deps: Deps, connector: KubeObject, told: Told): Promise<Outcome> {
+  const { found, problem } = told
   const before: Partial<ConnectorStatus> = connector['status'] ?? {}
-  const { item, enrolled, applied, poller, replicas } = found
-  const isStale = isStaleList(poller)
-  const conditions = conditionsOf({
-    spec,
-    isSuspended,
-    problem,
-    remote: item && {
-      isProvisioned: item.body.provisionedAt !== null,
-      isDisabled: item.body.isDisabled,
-      online: item.body.onlineReplicas,
-    },
-    isStale,
-    isEnrolled: enrolled !== undefined,
-    workload: applied?.workload,
-    contested: applied?.contested,
-    before: before.conditions ?? [],
-  })
+  const { item, enrolled, poller, replicas, applied } = found
+  const { facts, statefulSet, leftMs: deadlineMs } = await factsOf(deps, connector, told)
+  const conditions = conditionsOf(facts)
   tellChange(deps, CONNECTOR, connector, conditions[0])
-  const { workload } = applied ?? {}
   await writeStatus(deps, CONNECTOR, connector, {
     connectorId: item?.id ?? before.connectorId,
     name: item?.name ?? before.name,
     provisionedAt: item?.body.provisionedAt ?? before.provisionedAt,
     enrolledAt: enrolled?.enrolledAt ?? before.enrolledAt,
-    replicas: workload?.replicas ?? before.replicas ?? 0,
-    readyReplicas: workload?.ready ?? before.readyReplicas ?? 0,
+    replicas: statefulSet?.status?.replicas ?? before.replicas ?? 0,
+    readyReplicas: statefulSet?.status?.readyReplicas ?? before.readyReplicas ?? 0,
     connectedReplicas: item?.body.onlineReplicas ?? before.connectedReplicas ?? 0,
     selector: selectorText(connector),
     replicaStatuses: replicas ?? before.replicaStatuses,
@@ -205,6 +191,8 @@ async function tell(
     applied?.contested === undefined ? undefined : CONTEST_LOOK_MS,
     enrolled?.rotateInMs === undefined ? undefined : Math.max(1_000, enrolled.rotateInMs + 1_000),
     isAwaited ? AWAITED_LOOK_MS : undefined,
+    deadlineMs === undefined || deadlineMs === 0 ? undefined : deadlineMs + 1_000,
+    isLackingPods(facts) ? AWAITED_LOOK_MS : undefined,
   ].filter((ms) => ms !== undefined)
   return waits.length === 0 ? {} : { againMs: Math.min(...waits, DAY_MS) }
 }
@@ -213,15 +201,6 @@ async function tell(
 function isFresh({ status, metadata }: KubeObject): boolean {
   const since = conditionOf(status?.conditions, 'Connected')?.lastTransitionTime
   return Date.now() - Date.parse(since ?? metadata.creationTimestamp ?? '') < AWAITED_MS
-}
-
-function isStaleList(poller: Poller | undefined): boolean {
-  const startedAt = poller?.snapshot?.startedAt
-  return (
-    poller?.fault !== undefined &&
-    startedAt !== undefined &&
-    performance.now() - startedAt > STALE_MS
-  )
 }
 
 /** A deletion that cannot go on says why, and comes again. */

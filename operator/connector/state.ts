@@ -2,23 +2,31 @@ import type { ConnectorSpec } from '../kinds/connector.ts'
 import type { Reason } from '../kinds/reasons.ts'
 import type { Problem } from '../relay/problem.ts'
 import { conditionOf, type Condition, type Stated } from '../runtime/objects/conditions.ts'
+import type { Agents } from './pods/agents.ts'
 
 /** Everything on which the conditions of a Connector rest. */
 export interface Facts {
   spec: Pick<ConnectorSpec, 'replicas' | 'disabled'>
+  generation: number
   isSuspended: boolean
   problem: Problem | undefined
   remote: { isProvisioned: boolean; isDisabled: boolean; online: number } | undefined
-  /** The relay's list is too old to rest a word on it. */
+  /** The relay's list says nothing of now. */
   isStale: boolean
   isEnrolled: boolean
-  workload: { ready: number; updated: number; isCurrent: boolean } | undefined
+  agents: Agents | undefined
+  /** Sessions of pods that are ready and of the present template. */
+  sessions: number
+  /** Pods have been waited for long enough. */
+  isOverdue: boolean
+  /** Agents had sessions before. */
+  hasConnected: boolean
   /** Somebody else changes a child back each time. */
   contested: string | undefined
   before: readonly Condition[]
 }
 
-/** Agents that must have a session: one may be missing, as while the pods are replaced one after the other. */
+/** Agents that must have a session: one may be missing, as while a pod moves to another node. */
 function neededOf(replicas: number): number {
   return Math.max(1, replicas - 1)
 }
@@ -30,6 +38,18 @@ export function conditionsOf(facts: Facts): Stated[] {
   return [{ type: 'Ready', ...ready }, ...parts, ...progressOf(facts, ready)]
 }
 
+/** Pods of this generation are on their way: until as many were ready as are needed, and none of another is left. */
+export function isRolling(
+  facts: Pick<Facts, 'agents' | 'before' | 'generation' | 'spec'>,
+): boolean {
+  const { agents, before, generation, spec } = facts
+  if (agents === undefined || agents.old > 0) return true
+  if (agents.ready.length >= neededOf(spec.replicas)) return false
+  const was = conditionOf(before, 'ReplicasAvailable')
+  const hasRolled = was?.observedGeneration === generation && was.status !== 'Unknown'
+  return !hasRolled || was.reason === 'ProgressDeadlineExceeded'
+}
+
 type Word = Omit<Stated, 'type'> & { reason: Reason }
 
 const yes = (reason: Reason, message: string): Word => ({ status: 'True', reason, message })
@@ -37,38 +57,56 @@ const no = (reason: Reason, message: string): Word => ({ status: 'False', reason
 const unknown = (reason: Reason, message: string): Word => ({ status: 'Unknown', reason, message })
 
 function readyOf(facts: Facts): Word {
-  const { spec, problem, remote, workload } = facts
+  const { spec, problem, remote } = facts
   if (facts.isSuspended) return unknown('Suspended', 'spec.suspend is true: nothing is looked at')
-  if (problem !== undefined) {
-    const word = problem.isStalled ? no : unknown
-    return word(problem.reason, problem.message)
-  }
+  if (problem !== undefined) return wordOf(problem)
   if (remote === undefined) return unknown('Provisioning', 'The relay is asked for the connector')
   if (spec.disabled || remote.isDisabled) return no('Disabled', 'The connector is disabled')
   if (spec.replicas === 0) return no('ScaledToZero', 'spec.replicas is 0')
   if (!remote.isProvisioned)
     return unknown('Provisioning', 'No gateway has taken the connector over yet')
-  if (facts.isStale) return unknown('RelayUnavailable', 'The relay has not answered for a while')
-  if (workload?.isCurrent !== true) {
-    return unknown('RollingOut', 'The agents are not all of this generation yet')
-  }
-  const needed = neededOf(spec.replicas)
-  if (workload.updated < needed) {
-    return unknown(
-      'RollingOut',
-      `${workload.updated} of ${spec.replicas} agents are of this generation`,
-    )
-  }
-  const message = `${remote.online} of ${spec.replicas} agents have a session`
-  if (remote.online >= needed) return yes('Connected', message)
-  return wasConnected(facts) ? no('NotConnected', message) : unknown('WaitingForSessions', message)
+  return agentsReadyOf(facts)
 }
 
-function provisionedOf({ problem, remote }: Facts): Stated {
+function agentsReadyOf(facts: Facts): Word {
+  const { spec, agents, sessions } = facts
+  const needed = neededOf(spec.replicas)
+  const ready = agents?.ready.length ?? 0
+  const sentence = `${sessions} of ${spec.replicas} agents have a session`
+  const fault = agents?.fault
+  const because = fault === undefined ? '' : `. ${fault.message}`
+  if (isRolling(facts)) {
+    const pods = `${ready} of ${spec.replicas} agents of this generation are ready`
+    const old = agents?.old ?? 0
+    const rest = old > 0 ? `, ${old} of another one run` : ''
+    if (facts.isOverdue) return no('ProgressDeadlineExceeded', `${pods}${rest}${because}`)
+    return unknown(fault?.reason ?? 'RollingOut', `${pods}${rest}${because}`)
+  }
+  if (ready >= needed && sessions >= needed) return yes('Connected', sentence)
+  const word = facts.hasConnected ? no : unknown
+  const reason = facts.hasConnected ? 'NotConnected' : 'WaitingForSessions'
+  return word(ready < needed ? (fault?.reason ?? reason) : reason, `${sentence}${because}`)
+}
+
+function wordOf({ isStalled, reason, message }: Problem): Word {
+  return isStalled ? no(reason, message) : unknown(reason, message)
+}
+
+/** A condition of which nothing new is known stays as it was said. */
+function kept({ before }: Facts, type: string): Stated | undefined {
+  const was = conditionOf(before, type)
+  if (was === undefined) return undefined
+  const { status, reason, message, observedGeneration } = was
+  return { type, status, reason, message, observedGeneration }
+}
+
+function provisionedOf(facts: Facts): Stated {
+  const { problem, remote, isSuspended } = facts
   const type = 'Provisioned'
-  if (remote === undefined && problem !== undefined) {
-    const word = problem.isStalled ? no : unknown
-    return { type, ...word(problem.reason, problem.message) }
+  if (remote === undefined) {
+    const was = kept(facts, type)
+    if (was !== undefined && (isSuspended || was.status === 'True')) return was
+    if (problem !== undefined) return { type, ...wordOf(problem) }
   }
   if (remote?.isProvisioned === true) {
     return { type, ...yes('Provisioned', 'The relay has the connector, and gateways know it') }
@@ -83,42 +121,46 @@ function enrolledOf({ isEnrolled }: Facts): Stated {
     : { type, ...unknown('Pending', 'There is no enrolment key yet') }
 }
 
-function availableOf({ spec, workload, before }: Facts): Stated {
+function availableOf(facts: Facts): Stated {
+  const { spec, agents, isSuspended } = facts
   const type = 'ReplicasAvailable'
+  const was = kept(facts, type)
+  if (isSuspended && was !== undefined) return was
   if (spec.replicas === 0) return { type, ...no('ScaledToZero', 'spec.replicas is 0') }
-  if (workload === undefined) return { type, ...unknown('Pending', 'There is no workload yet') }
-  const message = `${workload.ready} of ${spec.replicas} pods are ready`
-  if (workload.ready >= neededOf(spec.replicas)) return { type, ...yes('PodsReady', message) }
-  const was = conditionOf(before, type)?.status
-  const isFault = was === 'True' || was === 'False'
-  return { type, ...(isFault ? no('PodsNotReady', message) : unknown('PodsStarting', message)) }
+  if (agents === undefined) return { type, ...unknown('Pending', 'There is no workload yet') }
+  const { ready, fault } = agents
+  const because = fault === undefined ? '' : `. ${fault.message}`
+  const message = `${ready.length} of ${spec.replicas} pods of this generation are ready`
+  if (ready.length >= neededOf(spec.replicas)) return { type, ...yes('PodsReady', message) }
+  if (!isRolling(facts))
+    return { type, ...no(fault?.reason ?? 'PodsNotReady', `${message}${because}`) }
+  if (facts.isOverdue) return { type, ...no('ProgressDeadlineExceeded', `${message}${because}`) }
+  return { type, ...unknown(fault?.reason ?? 'PodsStarting', `${message}${because}`) }
 }
 
 function connectedOf(facts: Facts): Stated {
   const type = 'Connected'
-  const { remote, isStale } = facts
-  if (remote === undefined) return { type, ...unknown('Provisioning', 'There is no connector yet') }
-  if (isStale)
-    return { type, ...unknown('RelayUnavailable', 'The relay has not answered for a while') }
+  const { remote, isStale, isSuspended, hasConnected } = facts
+  if (remote === undefined) {
+    const was = kept(facts, type)
+    if (isSuspended && was !== undefined) return was
+    return was !== undefined && hasConnected
+      ? { type, ...unknown('RelayUnavailable', 'The relay has not been listed since') }
+      : { type, ...unknown('Provisioning', 'There is no connector yet') }
+  }
+  if (isStale) return { type, ...unknown('RelayUnavailable', 'The relay does not answer') }
   const message = `${remote.online} agents have a session`
   if (remote.online > 0) return { type, ...yes('SessionsLive', message) }
-  return wasConnected(facts)
+  return hasConnected
     ? { type, ...no('NoSession', message) }
     : { type, ...unknown('WaitingForSessions', message) }
-}
-
-/** Before its first session a Connector is being made, and nothing is at fault. */
-function wasConnected({ before }: Facts): boolean {
-  const was = conditionOf(before, 'Connected')
-  return was?.status === 'True' || was?.status === 'False'
 }
 
 /** For tools that wait: present only while they hold. */
 function progressOf({ problem, contested, isSuspended }: Facts, ready: Word): Stated[] {
   if (isSuspended) return [{ type: 'Paused', ...yes('Suspended', 'spec.suspend is true') }]
-  if (problem?.isStalled === true) {
-    return [{ type: 'Stalled', ...yes(problem.reason, problem.message) }]
-  }
+  const isStalled = problem?.isStalled === true || ready.reason === 'ProgressDeadlineExceeded'
+  if (isStalled) return [{ type: 'Stalled', ...yes(ready.reason, ready.message) }]
   if (contested !== undefined) return [{ type: 'Reconciling', ...yes('Contested', contested) }]
   if (ready.status !== 'Unknown') return []
   return [{ type: 'Reconciling', ...yes(ready.reason, ready.message) }]

@@ -26,20 +26,37 @@ const PORTS_MAX = 50
 const GRACE_SECONDS_MIN = 60
 const GRACE_SECONDS_DEFAULT = 75
 
+/** An agent that cannot read its rules does not start. (core/egress/allow-list.ts) */
+const host = z
+  .string()
+  .min(1)
+  .max(253)
+  .meta(
+    rules({
+      rule: String.raw`self.matches(r'^(\*\.)?[^*\s/:.@?#\[\]]+(\.[^*\s/:.@?#\[\]]+)*\.?$')`,
+      message: 'must be a host name, or *. and a host name; a port stands in ports',
+    }),
+  )
+const range = z
+  .string()
+  .min(1)
+  .max(50)
+  .meta(
+    rules({
+      rule: 'isCIDR(self) || isIP(self)',
+      message: 'must be an address or a range of addresses, such as 10.0.0.0/8',
+    }),
+  )
+
 const Allow = z
   .object({
     hosts: z
-      .array(z.string().min(1).max(253))
+      .array(host)
       .min(1)
       .max(HOSTS_MAX)
       .optional()
       .describe('Host names; `*.` at the front of one stands for any name below it.'),
-    cidrs: z
-      .array(z.string().min(1).max(50))
-      .min(1)
-      .max(HOSTS_MAX)
-      .optional()
-      .describe('Ranges of addresses.'),
+    cidrs: z.array(range).min(1).max(HOSTS_MAX).optional().describe('Ranges of addresses.'),
     ports: z
       .array(z.int().min(1).max(65_535))
       .min(1)

@@ -4,39 +4,11 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, test } from 'vitest'
 
+import { documentedRows } from './documented-reasons.fixture.ts'
 import { PASSING_FAULTS, STALLED_FAULTS, STATES } from './reasons.ts'
 
 const OPERATOR = fileURLToPath(new URL('..', import.meta.url))
-const DOCUMENT = new URL('../../docs/kubernetes/conditions.md', import.meta.url)
 const ALL: readonly string[] = [...STATES, ...PASSING_FAULTS, ...STALLED_FAULTS]
-
-interface Row {
-  type: string
-  reason: string
-  stalled: string
-  /** Further reasons that the meaning names. */
-  named: string[]
-}
-
-/** The rows of every table of the document that has a column `reason`, a row for each reason. */
-function documented(): Row[] {
-  let columns: string[] = []
-  return readFileSync(DOCUMENT, 'utf8')
-    .split('\n')
-    .flatMap((line): Row[] => {
-      const cells = line.split('|').slice(1, -1)
-      if (cells.length === 0) columns = []
-      const texts = cells.map((cell) => cell.trim().replaceAll('`', ''))
-      if (columns.length === 0) columns = texts
-      if (!columns.includes('reason') || texts === columns || /^-+$/.test(texts[0] ?? '')) return []
-      const cell = (name: string): string => texts[columns.indexOf(name)] ?? ''
-      const last = cells.at(-1) ?? ''
-      const named = [...last.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word)
-      return cell('reason')
-        .split(', ')
-        .map((reason) => ({ type: cell('type'), reason, stalled: cell('stalled'), named }))
-    })
-}
 
 const sourcesOf = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
@@ -44,8 +16,8 @@ const sourcesOf = (directory: string): string[] =>
     .map((file) => join(directory, file))
 
 test('docs/kubernetes/conditions.md has every reason that a condition can have, and no other', () => {
-  const rows = documented()
-  const inTables = rows.flatMap(({ reason, named }) => [reason, ...named])
+  const rows = documentedRows()
+  const inTables = rows.map(({ reason }) => reason)
   expect(ALL.filter((reason) => !inTables.includes(reason))).toEqual([])
   expect(
     [...new Set(rows.map(({ reason }) => reason))].filter((one) => !ALL.includes(one)),
@@ -53,7 +25,7 @@ test('docs/kubernetes/conditions.md has every reason that a condition can have, 
 })
 
 test('docs/kubernetes/conditions.md says of each fault whether somebody has to do something', () => {
-  const stalled = documented().filter(({ stalled: word }) => word !== '')
+  const stalled = documentedRows().filter(({ stalled: word }) => word !== '')
   const yes = stalled.filter((row) => row.stalled === 'yes').map(({ reason }) => reason)
   const no = stalled.filter((row) => row.stalled === 'no').map(({ reason }) => reason)
   expect(yes.toSorted()).toEqual(STALLED_FAULTS.toSorted())
@@ -74,7 +46,7 @@ test('docs/kubernetes/conditions.md has every type of condition that the operato
   const written = [...text.matchAll(/\btype(?::| =) '([A-Z]\w+)'/g)].map(([, type = '']) => type)
   const events = new Set(['Normal', 'Warning', 'Opaque', 'RollingUpdate', 'RuntimeDefault'])
   const types = new Set(written.filter((type) => !events.has(type)))
-  const inTables = new Set(documented().map(({ type }) => type))
+  const inTables = new Set(documentedRows().map(({ type }) => type))
   // It is told above the tables.
   const told = new Set([...inTables, 'Stalled'].filter((type) => type !== ''))
   expect([...types].toSorted()).toEqual([...told].toSorted())

@@ -1,16 +1,20 @@
 /** Reasons of conditions are a contract with whoever waits for them. (docs/kubernetes/conditions.md) */
 export const STATES = [
+  'AgentFailed',
   'Applied',
   'Connected',
   'Contested',
   'Disabled',
+  'ImagePullFailed',
   'KeyStored',
   'NoSession',
   'NotConnected',
   'Pending',
   'PodsNotReady',
   'PodsReady',
+  'PodsRefused',
   'PodsStarting',
+  'ProgressDeadlineExceeded',
   'Provisioned',
   'Provisioning',
   'Reachable',
@@ -18,6 +22,7 @@ export const STATES = [
   'ScaledToZero',
   'SessionsLive',
   'Suspended',
+  'Unschedulable',
   'WaitingForSessions',
 ] as const
 
@@ -40,6 +45,7 @@ export const PASSING_FAULTS = [
 
 /** Faults for which waiting does not help: somebody has to do something. */
 export const STALLED_FAULTS = [
+  'AllowInvalid',
   'ChildConflict',
   'ChildRefused',
   'ConnectorLimitReached',

@@ -37,6 +37,13 @@ export async function reconcileRelay(deps: Deps, key: string): Promise<Outcome> 
 }
 
 async function standingOf({ client }: Access): Promise<Word> {
+  if (client.isLate) {
+    return {
+      status: 'Unknown',
+      reason: 'RelayUnavailable',
+      message: 'The relay has not answered for 2 s',
+    }
+  }
   const last = client.standing
   const isRecent = last !== undefined && performance.now() - last.at < RECENT_MS
   if (!isRecent) {

@@ -9,6 +9,9 @@ import { NotPostern, RelayAway, RelayNotAllowed, RelayPaused } from './relay-err
 import { verdictOf, type Verdict } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
+/** A read that takes longer says that the relay does not answer; twice as long as the last one, where that was slow. */
+const LATE_MS = 2_000
+const LATE_MAX_MS = 10_000
 const CONNECTIONS_MAX = 8
 /** A refused key is tried again after this time, or when it changes. */
 const REFUSED_MS = 300_000
@@ -41,6 +44,8 @@ export interface RelayClientOptions {
   count: (method: string, code: string) => void
   /** Resolves the name of the relay to addresses that may be dialled. */
   lookup: LookupFunction
+  /** `standing`, `lacked` or `isLate` is another. */
+  changed?: () => void
 }
 
 /** A permission that the key lacks counts for so long after the last call that was refused for it. */
@@ -57,7 +62,11 @@ export class RelayClient {
   readonly #fence: () => void
   readonly #count: (method: string, code: string) => void
   readonly #pace = new Pace()
+  readonly #changed: () => void
   #pausedUntil = 0
+  /** Reads that have waited for longer than they may. */
+  #late = 0
+  #lastReadMs = 0
   #refusedUntil = 0
   /** The share of the key's window that is left. */
   #left = 1
@@ -67,10 +76,11 @@ export class RelayClient {
   /** Kinds of resources for which the key has been refused a call, and when that was. */
   readonly #lacked = new Map<string, number>()
 
-  constructor(credentials: Credentials, { fence, count, lookup }: RelayClientOptions) {
+  constructor(credentials: Credentials, { fence, count, lookup, changed }: RelayClientOptions) {
     this.#credentials = credentials
     this.#fence = fence
     this.#count = count
+    this.#changed = changed ?? (() => {})
     const { ca } = credentials
     const connect = { lookup, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }
     this.#dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect })
@@ -80,6 +90,11 @@ export class RelayClient {
 
   get isIdle(): boolean {
     return this.#pace.isIdle
+  }
+
+  /** A read is under way that takes too long. */
+  get isLate(): boolean {
+    return this.#late > 0
   }
 
   /** Others use the key too, or we use it too much. */
@@ -145,6 +160,7 @@ export class RelayClient {
     headers: Record<string, string | string[] | undefined>
   }> {
     if (method !== 'GET') this.#fence()
+    using _watch = method === 'GET' ? this.#watch() : undefined
     try {
       const response = await request(url, {
         dispatcher: this.#dispatcher,
@@ -162,12 +178,32 @@ export class RelayClient {
       const at = performance.now()
       if (hasErrorCode(error, 'ADDRESS_BLOCKED')) {
         const message = 'spec.baseUrl: its name has no address that a Relay may name'
-        this.standing = { kind: 'forbidden', message, at }
+        this.#stand({ kind: 'forbidden', message, at })
         throw new RelayNotAllowed(message, { cause: error })
       }
       const message = `The relay cannot be reached: ${reasonOf(error)}`
-      this.standing = { kind: 'away', message, at }
+      this.#stand({ kind: 'away', message, at })
       throw new RelayAway(message, { cause: error })
+    }
+  }
+
+  /** Counts a read as late until it ends. */
+  #watch(): Disposable {
+    const began = performance.now()
+    let isLate = false
+    const timer = setTimeout(
+      () => {
+        isLate = true
+        if (this.#late++ === 0) this.#changed()
+      },
+      Math.min(LATE_MAX_MS, Math.max(LATE_MS, 2 * this.#lastReadMs)),
+    )
+    return {
+      [Symbol.dispose]: () => {
+        clearTimeout(timer)
+        this.#lastReadMs = performance.now() - began
+        if (isLate && --this.#late === 0) this.#changed()
+      },
     }
   }
 
@@ -181,24 +217,29 @@ export class RelayClient {
   #note(verdict: Verdict, retryAfterSeconds: number, what: string): void {
     const at = performance.now()
     if (verdict.kind === 'away' || verdict.kind === 'foreign') {
-      this.standing = { kind: verdict.kind, message: verdict.message, at }
-      return
+      return this.#stand({ kind: verdict.kind, message: verdict.message, at })
     }
     if (verdict.kind === 'done') {
-      this.#lacked.delete(what)
       this.hasSucceeded ||= verdict.isProof
+      if (this.#lacked.delete(what)) this.#changed()
     } else if (verdict.body.status === 401) {
-      this.standing = { kind: 'refused', message: verdict.body.message, at }
       this.#refusedUntil = at + REFUSED_MS
-      return
+      return this.#stand({ kind: 'refused', message: verdict.body.message, at })
     } else if (verdict.body.status === 429) {
       this.#pausedUntil = at + (retryAfterSeconds > 0 ? retryAfterSeconds : 5) * 1_000
-      this.#pace.pause(this.#pausedUntil)
-      return
+      return this.#pace.pause(this.#pausedUntil)
     } else if (verdict.body.code === 'INSUFFICIENT_API_KEY_PERMISSIONS') {
+      const isNew = !this.#lacked.has(what)
       this.#lacked.set(what, at)
+      if (isNew) this.#changed()
     }
-    this.standing = { kind: 'good', message: 'The relay answers', at }
+    this.#stand({ kind: 'good', message: 'The relay answers', at })
+  }
+
+  #stand(standing: Standing): void {
+    const before = this.standing?.kind
+    this.standing = standing
+    if (before !== standing.kind) this.#changed()
   }
 }
 

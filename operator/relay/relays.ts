@@ -56,7 +56,10 @@ export interface RelaysOptions {
   log: Logger
   fence: () => void
   count: (method: string, code: string) => void
-  changed: (listed: Listed, found: readonly Found[] | 'all') => void
+  /** `users`: the keys of the Relays with that address and key. */
+  changed: (users: ReadonlySet<string>, listed: Listed, found: readonly Found[] | 'all') => void
+  /** The relay came, went, falls silent or refuses otherwise than before. */
+  standingChanged: (users: ReadonlySet<string>) => void
 }
 
 interface Opened extends Access, AsyncDisposable {
@@ -121,16 +124,23 @@ export class Relays implements AsyncDisposable {
   }
 
   #connect(credentials: Credentials): Opened {
-    const { allowed, clusterId, pollMs, log, fence, count, changed } = this.#options
+    const { allowed, clusterId, pollMs, log, fence, count, changed, standingChanged } =
+      this.#options
+    const users = new Set<string>()
     const lookup = allowed.lookupFor(credentials.baseUrl)
-    const client = new RelayClient(credentials, { fence, count, lookup })
+    const client = new RelayClient(credentials, {
+      fence,
+      count,
+      lookup,
+      changed: () => standingChanged(users),
+    })
     const pollers = new Map<string, Poller>()
     const stop = new AbortController()
     return {
       client,
       baseUrl: credentials.baseUrl,
       ca: credentials.ca,
-      users: new Set(),
+      users,
       poller(listed, projectId) {
         const name = `${listed} ${projectId ?? ''}`
         const known = pollers.get(name)
@@ -143,7 +153,7 @@ export class Relays implements AsyncDisposable {
           ownerOf: ownerIn(clusterId),
           pollMs: listed === 'connectors' ? pollMs : Math.max(pollMs, DECLARED_POLL_MS),
           log: log.child({ listed }),
-          changed: (found) => changed(listed, found),
+          changed: (found) => changed(users, listed, found),
         })
         pollers.set(name, poller)
         void poller.run(stop.signal)

@@ -14,6 +14,7 @@ export const STATEFUL_SET: Kind = {
   kind: 'StatefulSet',
   plural: 'statefulsets',
 }
+export const POD: Kind = { group: '', version: 'v1', kind: 'Pod', plural: 'pods' }
 export const DISRUPTION_BUDGET: Kind = {
   group: 'policy',
   version: 'v1',
@@ -29,3 +30,6 @@ export const NETWORK_POLICY: Kind = {
 
 export const MANAGED_BY = 'postern-operator'
 export const MANAGED_LABEL = 'app.kubernetes.io/managed-by'
+/** Names the children of a Connector: a StatefulSet, and each of its pods. */
+export const INSTANCE_LABEL = 'app.kubernetes.io/instance'
+export const AGENT_CONTAINER = 'agent'

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../runtime/kube/object.ts'
+import { AGENT_CONTAINER } from './child-kinds.ts'
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
@@ -8,6 +9,35 @@ export function trimmed(object: KubeObject): KubeObject {
   if (metadata.annotations?.[LAST_APPLIED] === undefined) return { ...object, metadata }
   const { [LAST_APPLIED]: __, ...annotations } = metadata.annotations
   return { ...object, metadata: { ...metadata, annotations } }
+}
+
+/** A pod with its standing and that of its agent. */
+export function trimPod({ metadata, status }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, labels, deletionTimestamp, ownerReferences } =
+    metadata
+  const { phase, reason, message, conditions = [], containerStatuses = [] } = status ?? {}
+  return {
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(labels !== undefined && { labels }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(ownerReferences !== undefined && { ownerReferences }),
+    },
+    status: {
+      phase,
+      reason,
+      message,
+      conditions: conditions.filter(({ type }: { type: string }) =>
+        ['Ready', 'PodScheduled'].includes(type),
+      ),
+      containerStatuses: containerStatuses.filter(
+        (one: { name: string }) => one.name === AGENT_CONTAINER,
+      ),
+    },
+  }
 }
 
 /** A child's content is kept as text, a quarter of the object: it is read when its owner is looked at. */

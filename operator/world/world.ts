@@ -10,20 +10,23 @@ import { Reflector } from '../runtime/watch/reflector.ts'
 import { Store } from '../runtime/watch/store.ts'
 import {
   DISRUPTION_BUDGET,
+  INSTANCE_LABEL,
   MANAGED_BY,
   MANAGED_LABEL,
   NETWORK_POLICY,
+  POD,
   SECRET,
   SERVICE_ACCOUNT,
   STATEFUL_SET,
 } from './child-kinds.ts'
 import { USE_LABEL } from './secret-reader.ts'
-import { asText, trimmed } from './trimmed.ts'
+import { asText, trimmed, trimPod } from './trimmed.ts'
 
 export const BY_RELAY = 'relay'
 export const BY_UID = 'uid'
 export const BY_RESOURCE = 'resource'
 export const BY_SECRET = 'secret'
+export const BY_WORKLOAD = 'workload'
 
 /** Everything that the operator sees of a cluster. */
 export interface World {
@@ -40,6 +43,7 @@ export interface World {
   serviceAccounts: Store<KubeObject>
   disruptionBudgets: Store<KubeObject>
   networkPolicies: Store<KubeObject>
+  pods: Store<KubeObject>
   run(signal: AbortSignal): Promise<void>
   /** Every list has come once. */
   synced: Promise<unknown>
@@ -73,6 +77,8 @@ export function openWorld(client: KubeClient, namespaces: readonly string[], log
   const child = (kind: Kind, how: How = {}): Store<KubeObject> => {
     return open(kind, { labels: `${MANAGED_LABEL}=${MANAGED_BY}`, trim: asText, ...how })
   }
+  const pods = child(POD, { trim: trimPod })
+  pods.index(BY_WORKLOAD, (pod) => [workloadOf(pod)])
   const relays = open(RELAY)
   relays.index(BY_SECRET, secretsOf)
   return {
@@ -87,11 +93,17 @@ export function openWorld(client: KubeClient, namespaces: readonly string[], log
     serviceAccounts: child(SERVICE_ACCOUNT),
     disruptionBudgets: child(DISRUPTION_BUDGET),
     networkPolicies: child(NETWORK_POLICY),
+    pods,
     synced: Promise.all(reflectors.map(async ({ synced }) => await synced)),
     async run(signal) {
       await Promise.all(reflectors.map(async (reflector) => await reflector.run(signal)))
     },
   }
+}
+
+/** The key of the StatefulSet that a pod is of. */
+export function workloadOf(pod: KubeObject): string {
+  return inNamespace(pod, pod.metadata.labels?.[INSTANCE_LABEL] ?? '')
 }
 
 /** The Secrets of its namespace that an object names, wherever in its spec. */

@@ -86,11 +86,15 @@ test('403 INSUFFICIENT_API_KEY_PERMISSIONS: a key that may only read stalls what
     await expectCondition(one, 'Ready', { status: 'False', reason: 'InsufficientPermissions' })
     await expectCondition(one, 'Stalled', { reason: 'InsufficientPermissions' })
   }
-  await expectCondition(['relays', 'reader'], 'Ready', { status: 'True' })
+  const refused = { status: 'False', reason: 'InsufficientPermissions' }
+  await expectCondition(['relays', 'reader'], 'Ready', refused)
+  const { message } = await scene.condition('relays', 'reader', 'Stalled')
+  expect(message).toMatch(/POST connectors/)
   await expectPatience('may-not', 'InsufficientPermissions')
   await scene.secret('reader', { key: await scene.makeKey('connectors=write', 'sources=write') })
   await expectCondition(object, 'Ready', { reason: 'ScaledToZero' })
   await expectCondition(['sources', 'may-not'], 'Ready', { status: 'True' })
+  await expectCondition(['relays', 'reader'], 'Ready', { status: 'True', reason: 'Reachable' })
 })
 
 test('403 CONNECTOR_LIMIT_REACHED: the message has the numbers of the plan', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 import type { KubeObject } from '../../runtime/kube/object.ts'
-import { MANAGED_BY, MANAGED_LABEL } from '../../world/child-kinds.ts'
+import { INSTANCE_LABEL, MANAGED_BY, MANAGED_LABEL } from '../../world/child-kinds.ts'
 
 const SUFFIX = '-connector'
 /** A StatefulSet with a longer name makes no pod: the label with the name of its revision would be too long. */
@@ -20,7 +20,7 @@ export function childName({ metadata: { name } }: KubeObject): string {
 /** These never change, since the selector of a StatefulSet never does. */
 export function selectorOf(connector: KubeObject): Record<string, string> {
   return {
-    'app.kubernetes.io/instance': childName(connector),
+    [INSTANCE_LABEL]: childName(connector),
     'app.kubernetes.io/name': 'postern-connector',
   }
 }

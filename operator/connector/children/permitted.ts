@@ -1,3 +1,4 @@
+import { readAllowRules } from '../../../core/egress/allow-list.ts'
 import { GUARDED_MEMBERS, type GuardedMember } from '../../../core/settings/template-members.ts'
 import { TRACE_SETTING_NAMES } from '../../../core/settings/trace-settings.ts'
 import type { ConnectorSpec } from '../../kinds/connector.ts'
@@ -44,6 +45,12 @@ function isGuarded(template: Template, name: GuardedMember): boolean {
 
 function guardedVariable(template: Template): string | undefined {
   return template?.env?.find(({ name }) => !FREE_VARIABLES.has(name))?.name
+}
+
+/** Throws a Halt for addresses that an agent could not read: it would not start. */
+export function refuseUnreadable({ allow }: ConnectorSpec): void {
+  const [fault] = readAllowRules(JSON.stringify(allow)).faults
+  if (fault !== undefined) throw new Halt('AllowInvalid', `spec.allow: ${fault}`)
 }
 
 /** Throws a Halt for a Secret that its pods would mount and that is not meant for a Connector. */

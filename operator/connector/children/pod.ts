@@ -1,5 +1,6 @@
 import type { ConnectorSpec } from '../../kinds/connector.ts'
 import type { KubeObject } from '../../runtime/kube/object.ts'
+import { AGENT_CONTAINER } from '../../world/child-kinds.ts'
 import type { Surroundings } from './children.ts'
 import { childName, selectorOf } from './names.ts'
 
@@ -38,12 +39,14 @@ export function podSpec(
     ...scheduling(connector, template),
     containers: [
       {
-        name: 'agent',
+        name: AGENT_CONTAINER,
         image: template.image ?? image,
         ...(template.imagePullPolicy !== undefined && {
           imagePullPolicy: template.imagePullPolicy,
         }),
         args: ['connector-agent/main.ts'],
+        // The end of its log says in the status of the pod why it ended.
+        terminationMessagePolicy: 'FallbackToLogsOnError',
         env: [...environment(spec, { baseUrl, hasCa }), ...(template.env ?? [])],
         ports: [{ name: 'ops', containerPort: OPS_PORT, protocol: 'TCP' }],
         resources: template.resources ?? {

@@ -24,10 +24,10 @@ const ROLLING_MAX = 10
 /** Pods that are not replaced by then may never be, and others do not wait for them. */
 const ROLLING_MS = 600_000
 
-interface Workload {
-  replicas: number
-  ready: number
-  updated: number
+/** The StatefulSet of a Connector as it was last seen. */
+export interface Workload {
+  statefulSet: KubeObject
+  /** It is as it is wanted, and its controller has seen it. */
   isCurrent: boolean
 }
 
@@ -158,14 +158,11 @@ function isRolling({ metadata, status }: KubeObject): boolean {
   return (status?.updateRevision ?? '') !== (status?.currentRevision ?? '')
 }
 
-function workloadOf({ metadata, status }: KubeObject, isCovered: boolean): Workload {
+/** `isCovered`: it has everything that is wanted of it. */
+export function workloadOf(statefulSet: KubeObject, isCovered: boolean): Workload {
+  const { status, metadata } = statefulSet
   const isCurrent = isCovered && status?.observedGeneration === metadata.generation
-  return {
-    replicas: status?.replicas ?? 0,
-    ready: status?.readyReplicas ?? 0,
-    updated: status?.updatedReplicas ?? 0,
-    isCurrent,
-  }
+  return { statefulSet, isCurrent }
 }
 
 function storeOf(world: World, { kind }: Child): Store<KubeObject> {

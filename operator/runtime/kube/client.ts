@@ -73,13 +73,17 @@ export class KubeClient {
   }
 
   /** Every object of the kind, page by page. */
-  async list(kind: Kind, { namespace, labels, metadataOnly, signal }: Listed): Promise<List> {
+  async list(
+    kind: Kind,
+    { namespace, labels, fields, metadataOnly, signal }: Listed,
+  ): Promise<List> {
     const items: KubeObject[] = []
     let next: string | undefined
     for (;;) {
       const query = {
         limit: String(PAGE),
         ...(labels !== undefined && { labelSelector: labels }),
+        ...(fields !== undefined && { fieldSelector: fields }),
         ...(next !== undefined && { continue: next }),
       }
       const path = pathOf(kind, namespace)
@@ -223,6 +227,7 @@ export class KubeClient {
 interface Listed {
   namespace?: string | undefined
   labels?: string | undefined
+  fields?: string
   /** Objects without what is in them. */
   metadataOnly?: boolean | undefined
   signal?: AbortSignal

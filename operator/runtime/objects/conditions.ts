@@ -10,7 +10,9 @@ export interface Condition {
   lastTransitionTime: string
 }
 
-export type Stated = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
+/** Without a generation it is about the present one. */
+export type Stated = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'> &
+  Partial<Pick<Condition, 'observedGeneration'>>
 
 const MESSAGE_LENGTH_MAX = 1_024
 
@@ -23,14 +25,14 @@ export function stateConditions(
   stated: readonly Stated[],
   { generation, now }: { generation: number; now: string },
 ): Condition[] {
-  return stated.map(({ type, status, reason, message }) => {
+  return stated.map(({ type, status, reason, message, observedGeneration = generation }) => {
     const old = before.find((condition) => condition.type === type)
     return {
       type,
       status,
       reason,
       message: message.slice(0, MESSAGE_LENGTH_MAX),
-      observedGeneration: generation,
+      observedGeneration,
       lastTransitionTime: old?.status === status ? old.lastTransitionTime : now,
     }
   })
