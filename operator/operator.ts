@@ -8,6 +8,8 @@ import type { GuardedMember } from '../core/settings/template-members.ts'
 import { Memories } from './connector/memory.ts'
 import { reconcileConnector } from './connector/reconcile.ts'
 import { DECLARED, reconcileDeclared, type Written } from './declared/reconcile.ts'
+import { CONNECTOR } from './kinds/connector.ts'
+import { RELAY } from './kinds/relay.ts'
 import { openOperatorMetrics } from './operator-metrics.ts'
 import { reconcileRelay } from './relay-kind/reconcile.ts'
 import { openAllowedRelays } from './relay/allowed-relays.ts'
@@ -16,7 +18,7 @@ import { type Listed, Relays } from './relay/relays.ts'
 import { Recorder } from './runtime/events/recorder.ts'
 import { KubeClient } from './runtime/kube/client.ts'
 import type { Connection } from './runtime/kube/connection.ts'
-import type { Kind } from './runtime/kube/object.ts'
+import { keyOf, type Kind, type KubeObject } from './runtime/kube/object.ts'
 import { Elector, LostLease } from './runtime/lease/elector.ts'
 import { openRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts'
 import { Controller, type Outcome } from './runtime/queue/controller.ts'
@@ -29,8 +31,9 @@ const NAMESPACE: Kind = { group: '', version: 'v1', kind: 'Namespace', plural: '
 const NAME = 'postern-operator'
 /** The work that is in hand when the signal comes may take so long. */
 const FINISH_MS = 6_000
-const CONNECTOR_WORKERS = 16
-const OTHER_WORKERS = 4
+/** Objects of a relay and key that are reconciled at once. */
+const CONNECTORS_IN_LANE = 8
+const OTHERS_IN_LANE = 4
 
 export interface OperatorOptions {
   connection: Connection
@@ -116,7 +119,7 @@ async function lead({
   const secrets = new SecretReader(kube, world.secrets)
   let queues: Queues | undefined
   await using relays = new Relays({
-    relays: world.relays,
+    world,
     secrets,
     allowed: openAllowedRelays(allowedRelays, [options.connection.server]),
     clusterId,
@@ -125,15 +128,20 @@ async function lead({
     fence,
     count,
     changed: (users, listed, found) => queues?.relayChanged(users, listed, found),
-    standingChanged: (users) => queues?.standingChanged(users),
+    standingChanged: (users, what) => queues?.standingChanged(users, what),
   })
   const recorder = new Recorder({ client: kube, controller: NAME, instance: lease.identity, log })
   const claims = new Claims()
   for (const store of [world.connectors, world.sources, world.destinations, world.connections]) {
     store.listen(({ before, after }) => {
-      if (after === undefined) claims.forget(before?.metadata.uid ?? '')
+      if (after !== undefined || before === undefined) return
+      claims.forget(before.metadata.uid ?? '')
+      relays.settle(`${before.metadata.namespace}/${before['spec'].relayRef.name}`)
     })
   }
+  world.relays.listen(({ before, after }) => {
+    if (after === undefined && before !== undefined) relays.settle(keyOf(before))
+  })
   const deps: Deps = {
     kube,
     world,
@@ -169,27 +177,41 @@ function controllersOf(
   metrics: RuntimeMetrics,
 ): Partial<Record<'relays' | Listed, Controller>> {
   const controller = (
-    name: string,
-    workers: number,
+    store: 'relays' | Listed,
+    kind: Kind,
     reconcile: (key: string) => Promise<Outcome>,
-  ): Controller => new Controller({ name, workers, log: deps.log, metrics, reconcile })
+  ): Controller =>
+    new Controller({
+      name: kind.kind.toLowerCase(),
+      inLaneMax: store === 'connectors' ? CONNECTORS_IN_LANE : OTHERS_IN_LANE,
+      laneOf: (key) => deps.relays.laneOf(relayOf(store, deps.world[store].get(key), key)),
+      log: deps.log,
+      metrics,
+      reconcile,
+    })
   const controllers: Partial<Record<'relays' | Listed, Controller>> = {
-    relays: controller('relay', OTHER_WORKERS, async (key) => await reconcileRelay(deps, key)),
+    relays: controller('relays', RELAY, async (key) => await reconcileRelay(deps, key)),
     connectors: controller(
-      'connector',
-      CONNECTOR_WORKERS,
+      'connectors',
+      CONNECTOR,
       async (key) => await reconcileConnector(deps, memories, key),
     ),
   }
   for (const declared of DECLARED) {
     const written: Written = new Map()
     controllers[declared.listed] = controller(
-      declared.kind.kind.toLowerCase(),
-      OTHER_WORKERS,
+      declared.listed,
+      declared.kind,
       async (key) => await reconcileDeclared(deps, declared, written, key),
     )
   }
   return controllers
+}
+
+/** The key of the Relay that an object is of. */
+function relayOf(store: 'relays' | Listed, object: KubeObject | undefined, key: string): string {
+  if (store === 'relays' || object === undefined) return key
+  return `${object.metadata.namespace}/${object['spec'].relayRef.name}`
 }
 
 async function clusterIdOf(

@@ -7,7 +7,8 @@ import { keyOf, type KubeObject } from './runtime/kube/object.ts'
 import { controllerOf } from './runtime/objects/ownership.ts'
 import type { Controller } from './runtime/queue/controller.ts'
 import type { Change, Store } from './runtime/watch/store.ts'
-import { BY_RELAY, BY_RESOURCE, BY_SECRET, BY_UID, workloadOf, type World } from './world/world.ts'
+import { BY_RELAY, BY_RESOURCE, BY_SECRET, BY_UID } from './world/by.ts'
+import { workloadOf, type World } from './world/world.ts'
 
 type Name = 'relays' | Listed
 
@@ -17,7 +18,7 @@ const NAMES: readonly Name[] = ['relays', ...DECLARED]
 export interface Queues {
   /** `users`: the keys of the Relays that the change concerns. */
   relayChanged(users: ReadonlySet<string>, listed: Listed, found: readonly Found[] | 'all'): void
-  standingChanged(users: ReadonlySet<string>): void
+  standingChanged(users: ReadonlySet<string>, what: 'standing' | 'late'): void
 }
 
 /** Has controllers look at the objects that a change concerns, and at all of them in the beginning. */
@@ -109,11 +110,12 @@ function queuesOf(world: World, add: Add): Queues {
         add(listed, objects, 'later')
       }
     },
-    standingChanged(users) {
+    standingChanged(users, what) {
       for (const relay of users) {
         const found = world.relays.get(relay)
         if (found !== undefined) add('relays', [found], 'fresh')
-        add('connectors', world.connectors.by(BY_RELAY, relay), 'later')
+        // A refusal stands: only that of the relay's silence is another word.
+        if (what === 'late') add('connectors', world.connectors.by(BY_RELAY, relay), 'later')
       }
     },
   }

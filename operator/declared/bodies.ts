@@ -13,14 +13,17 @@ import type { Use } from '../world/secret-reader.ts'
 /** Objects that are named may come later: whoever waits is woken when they do. */
 const WAIT = { againMs: 60_000 }
 
+/** A value of a Secret, or the mark that stands for it where people may see what is made of it. */
+export type Read = 'value' | 'mark'
+
 type Reader = (ref: SecretKeyRef, member: string) => Promise<string>
 
 /** The body of a source as the API has it, its secrets read from their Secrets. */
-export async function sourceBody(deps: Deps, object: KubeObject): Promise<object> {
+export async function sourceBody(deps: Deps, object: KubeObject, what: Read): Promise<object> {
   const { verifier, handshake, enabled, ...spec }: z.infer<typeof SourceSpec> = SourceSpec.parse(
     object['spec'],
   )
-  const read = readerOf(deps, object, 'source')
+  const read = readerOf(deps, object, 'source', what)
   const { eventTypeField, idempotencyKeys, allowedMethods, maxPayloadSizeKb, ingestResponse } = spec
   return {
     isEnabled: enabled,
@@ -36,9 +39,9 @@ export async function sourceBody(deps: Deps, object: KubeObject): Promise<object
   }
 }
 
-export async function destinationBody(deps: Deps, object: KubeObject): Promise<object> {
+export async function destinationBody(deps: Deps, object: KubeObject, what: Read): Promise<object> {
   const spec = DestinationSpec.parse(object['spec'])
-  const read = readerOf(deps, object, 'destination')
+  const read = readerOf(deps, object, 'destination', what)
   const headers: Record<string, string> = { ...spec.headers }
   for (const [at, { name, secretRef }] of (spec.headersFrom ?? []).entries()) {
     headers[name] = await read(secretRef, `headersFrom[${at}].secretRef`)
@@ -102,11 +105,11 @@ async function authBody(auth: Auth, read: Reader): Promise<object> {
   }
 }
 
-function readerOf({ secrets }: Deps, { metadata }: KubeObject, use: Use): Reader {
+function readerOf({ secrets }: Deps, { metadata }: KubeObject, use: Use, what: Read): Reader {
   const { namespace = '' } = metadata
   return async ({ name, key }, member) => {
     const found = await secrets.value({ namespace, name, use, member: `spec.${member}` }, key)
-    if (found.kind === 'found') return found.value
+    if (found.kind === 'found') return found[what]
     throw new Halt('SecretNotFound', found.message, WAIT)
   }
 }

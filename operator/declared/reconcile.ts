@@ -25,7 +25,7 @@ import {
   tellChange,
   writeStatus,
 } from '../world/lifecycle.ts'
-import { connectionBody, destinationBody, sourceBody } from './bodies.ts'
+import { connectionBody, destinationBody, sourceBody, type Read } from './bodies.ts'
 
 const BLOCKED_MS = 5_000
 
@@ -35,7 +35,7 @@ export interface Declared {
   listed: Exclude<Listed, 'connectors'>
   /** The member of the status with the id. */
   id: string
-  bodyOf: (deps: Deps, object: KubeObject) => Promise<object>
+  bodyOf: (deps: Deps, object: KubeObject, what: Read) => Promise<object>
   callsOf: (api: Postern) => Calls
 }
 
@@ -139,9 +139,11 @@ async function bringInLine(
   const poller = resolved.access.poller(listed, spec.projectId)
   const name: string = (spec.displayName ?? metadata.name).normalize('NFC')
   const texts = { ...spec.metadata, ...markersOf(deps.clusterId, object) }
-  const body = { ...(await bodyOf(deps, object)), metadata: texts }
+  const body = { ...(await bodyOf(deps, object, 'value')), metadata: texts }
+  // A status may be read by people who may not read Secrets: marks stand for their values.
+  const marked = { ...(await bodyOf(deps, object, 'mark')), metadata: texts }
   const hash = createHash('sha256')
-    .update(JSON.stringify([name, body]))
+    .update(JSON.stringify([name, marked]))
     .digest('hex')
   const uid = metadata.uid ?? ''
   const found = find(poller, status?.[id], uid)

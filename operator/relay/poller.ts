@@ -1,9 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { z } from 'zod'
+
 import type { Logger } from '../../core/log.ts'
+import type { ListRoom, Taken } from './list-room.ts'
 import type { Body, RelayClient } from './relay-client.ts'
+import { AnswerTooLong, NotPostern, RelayAway } from './relay-error.ts'
 
 const PAGE = 100
+/** Resources may be large: where a page is longer than an answer may be, it is asked for in smaller ones. */
+const PAGE_MIN = 5
+const PAGES_MAX = 400
 /** At rest a key has fewer than twelve calls a minute. */
 const REST_PAGE_MS = 5_500
 const REST_MAX_MS = 60_000
@@ -11,7 +18,18 @@ const REST_MAX_MS = 60_000
 const SOON_PAGE_MS = 1_000
 const SOON_MIN_MS = 1_500
 
-/** A resource as the relay lists it. */
+const Resource = z.object({
+  id: z.string().max(100),
+  name: z.string().max(1_000),
+  updatedAt: z.string().max(100),
+  metadata: z.record(z.string().max(1_000), z.string().max(10_000)),
+  isDisabled: z.boolean().optional(),
+  provisionedAt: z.string().max(100).nullish(),
+  onlineReplicas: z.number().optional(),
+  ingestUrl: z.string().max(4_096).optional(),
+})
+
+/** A resource as the relay lists it, with the members that the operator reads. */
 export interface Item {
   id: string
   name: string
@@ -51,6 +69,8 @@ export interface PollerOptions {
   /** Who made a resource, by its metadata. */
   ownerOf: (metadata: Record<string, string>) => string | undefined
   pollMs: number
+  room: ListRoom
+  pagesMax?: number
   log: Logger
   /** Resources that are new, changed or gone; `all` when the list is the first, or the relay went away or came back. */
   changed: (found: readonly Found[] | 'all') => void
@@ -65,6 +85,8 @@ export class Poller {
   #wake = new AbortController()
   #isWished = false
   #pages = 1
+  #pageSize = PAGE
+  #taken: Taken | undefined
   fault: unknown
 
   constructor(options: PollerOptions) {
@@ -154,29 +176,78 @@ export class Poller {
     }
   }
 
+  /** Its list is forgotten. */
+  close(): void {
+    this.#taken?.giveBack()
+    this.#taken = undefined
+  }
+
   async #list(signal: AbortSignal): Promise<Snapshot> {
-    const { list, projectId, ownerOf } = this.#options
+    const taken = this.#options.room.open()
+    try {
+      const snapshot = await this.#listInto(taken, signal)
+      this.#taken?.giveBack()
+      this.#taken = taken
+      return snapshot
+    } catch (error) {
+      taken.giveBack()
+      throw error
+    }
+  }
+
+  async #listInto(taken: Taken, signal: AbortSignal): Promise<Snapshot> {
+    const { ownerOf, pagesMax = PAGES_MAX } = this.#options
     const startedAt = performance.now()
     const items = new Map<string, Item>()
     const byOwner = new Map<string, Item>()
     let cursor: string | undefined
-    let pages = 0
+    this.#pages = 0
     do {
       signal.throwIfAborted()
-      // Oldest first: what is made meanwhile comes at the end, and moves nothing.
-      const after = cursor === undefined ? {} : { cursor }
-      const page = await list({ limit: PAGE, sortDir: 'asc', projectId, ...after })
-      pages++
+      if (this.#pages++ >= pagesMax) throw tooLong()
+      const page = await this.#page(cursor)
       for (const body of page.data) {
-        const { id, name, updatedAt, metadata } = body
-        const item: Item = { id, name, updatedAt, metadata, body }
-        items.set(id, item)
-        const owner = ownerOf(metadata)
+        const item = itemOf(body)
+        if (!taken.take(sizeOf(item))) throw tooLong()
+        items.set(item.id, item)
+        const owner = ownerOf(item.metadata)
         if (owner !== undefined) byOwner.set(owner, item)
       }
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
-    this.#pages = pages
+    signal.throwIfAborted()
     return { startedAt, items, byOwner }
   }
+
+  async #page(cursor: string | undefined): ReturnType<ListCall> {
+    const { list, projectId } = this.#options
+    // Oldest first: what is made meanwhile comes at the end, and moves nothing.
+    const after = cursor === undefined ? {} : { cursor }
+    for (;;) {
+      try {
+        return await list({ limit: this.#pageSize, sortDir: 'asc', projectId, ...after })
+      } catch (error) {
+        if (!(error instanceof AnswerTooLong) || this.#pageSize <= PAGE_MIN) throw error
+        this.#pageSize = Math.max(PAGE_MIN, Math.floor(this.#pageSize / 3))
+      }
+    }
+  }
+}
+
+function itemOf(listed: Body): Item {
+  const { data: body } = Resource.safeParse(listed)
+  if (body === undefined)
+    throw new NotPostern('No Postern is at spec.baseUrl: its list is none of resources')
+  const { id, name, updatedAt, metadata } = body
+  return { id, name, updatedAt, metadata, body }
+}
+
+/** About the bytes that an item takes in memory. */
+function sizeOf({ id, name, metadata }: Item): number {
+  const texts = Object.entries(metadata).flat()
+  return 200 + [id, name, ...texts].reduce((sum, text) => sum + text.length + 16, 0)
+}
+
+function tooLong(): RelayAway {
+  return new RelayAway('The relay lists more resources than the operator has room for')
 }

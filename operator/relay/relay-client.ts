@@ -5,7 +5,13 @@ import { Agent, request } from 'undici'
 
 import { openPostern, type Postern } from '../../clients/typescript/index.ts'
 import { Pace } from './pace.ts'
-import { NotPostern, RelayAway, RelayNotAllowed, RelayPaused } from './relay-error.ts'
+import {
+  AnswerTooLong,
+  NotPostern,
+  RelayAway,
+  RelayNotAllowed,
+  RelayPaused,
+} from './relay-error.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
@@ -15,7 +21,8 @@ const LATE_MAX_MS = 10_000
 const CONNECTIONS_MAX = 8
 /** A refused key is tried again after this time, or when it changes. */
 const REFUSED_MS = 300_000
-const ANSWER_BYTES_MAX = 32 * 1024 * 1024
+/** Many relays may answer at once, and whoever runs one chooses how long its answers are. */
+const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 
 export interface Credentials {
   baseUrl: string
@@ -44,8 +51,8 @@ export interface RelayClientOptions {
   count: (method: string, code: string) => void
   /** Resolves the name of the relay to addresses that may be dialled. */
   lookup: LookupFunction
-  /** `standing`, `lacked` or `isLate` is another. */
-  changed?: () => void
+  /** `standing` or `lacked` is another, or the relay is `late` or late no more. */
+  changed?: (what: 'standing' | 'late') => void
 }
 
 /** A permission that the key lacks counts for so long after the last call that was refused for it. */
@@ -62,7 +69,7 @@ export class RelayClient {
   readonly #fence: () => void
   readonly #count: (method: string, code: string) => void
   readonly #pace = new Pace()
-  readonly #changed: () => void
+  readonly #changed: (what: 'standing' | 'late') => void
   #pausedUntil = 0
   /** Reads that have waited for longer than they may. */
   #late = 0
@@ -83,7 +90,11 @@ export class RelayClient {
     this.#changed = changed ?? (() => {})
     const { ca } = credentials
     const connect = { lookup, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }
-    this.#dispatcher = new Agent({ connections: CONNECTIONS_MAX, connect })
+    this.#dispatcher = new Agent({
+      connections: CONNECTIONS_MAX,
+      connect,
+      maxResponseSize: ANSWER_BYTES_MAX,
+    })
     this.api = this.#open('first')
     this.patientApi = this.#open('last')
   }
@@ -169,8 +180,7 @@ export class RelayClient {
         body,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
-        maxResponseSize: ANSWER_BYTES_MAX,
-      } as Parameters<typeof request>[1])
+      })
       const text = await response.body.text()
       return { status: response.statusCode, text, headers: response.headers }
     } catch (error) {
@@ -180,6 +190,9 @@ export class RelayClient {
         const message = 'spec.baseUrl: its name has no address that a Relay may name'
         this.#stand({ kind: 'forbidden', message, at })
         throw new RelayNotAllowed(message, { cause: error })
+      }
+      if (hasErrorCode(error, 'UND_ERR_RES_EXCEEDED_MAX_SIZE')) {
+        throw new AnswerTooLong(`The relay answers with more than ${ANSWER_BYTES_MAX} bytes`)
       }
       const message = `The relay cannot be reached: ${reasonOf(error)}`
       this.#stand({ kind: 'away', message, at })
@@ -194,7 +207,7 @@ export class RelayClient {
     const timer = setTimeout(
       () => {
         isLate = true
-        if (this.#late++ === 0) this.#changed()
+        if (this.#late++ === 0) this.#changed('late')
       },
       Math.min(LATE_MAX_MS, Math.max(LATE_MS, 2 * this.#lastReadMs)),
     )
@@ -202,7 +215,7 @@ export class RelayClient {
       [Symbol.dispose]: () => {
         clearTimeout(timer)
         this.#lastReadMs = performance.now() - began
-        if (isLate && --this.#late === 0) this.#changed()
+        if (isLate && --this.#late === 0) this.#changed('late')
       },
     }
   }
@@ -221,7 +234,7 @@ export class RelayClient {
     }
     if (verdict.kind === 'done') {
       this.hasSucceeded ||= verdict.isProof
-      if (this.#lacked.delete(what)) this.#changed()
+      if (this.#lacked.delete(what)) this.#changed('standing')
     } else if (verdict.body.status === 401) {
       this.#refusedUntil = at + REFUSED_MS
       return this.#stand({ kind: 'refused', message: verdict.body.message, at })
@@ -231,7 +244,7 @@ export class RelayClient {
     } else if (verdict.body.code === 'INSUFFICIENT_API_KEY_PERMISSIONS') {
       const isNew = !this.#lacked.has(what)
       this.#lacked.set(what, at)
-      if (isNew) this.#changed()
+      if (isNew) this.#changed('standing')
     }
     this.#stand({ kind: 'good', message: 'The relay answers', at })
   }
@@ -239,7 +252,7 @@ export class RelayClient {
   #stand(standing: Standing): void {
     const before = this.standing?.kind
     this.standing = standing
-    if (before !== standing.kind) this.#changed()
+    if (before !== standing.kind) this.#changed('standing')
   }
 }
 

@@ -31,3 +31,6 @@ export class NotPostern extends Error {
 export class RelayNotAllowed extends Error {
   override readonly name = 'RelayNotAllowed'
 }
+
+/** An answer has more bytes than one may have. */
+export class AnswerTooLong extends RelayAway {}

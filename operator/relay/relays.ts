@@ -7,8 +7,10 @@ import type { Fault } from '../kinds/reasons.ts'
 import { RelaySpec } from '../kinds/relay.ts'
 import type { KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
+import { BY_RELAY } from '../world/by.ts'
 import type { SecretReader } from '../world/secret-reader.ts'
 import type { AllowedRelays } from './allowed-relays.ts'
+import { ListRoom } from './list-room.ts'
 import { ownerIn } from './markers.ts'
 import { Poller, type Found, type ListCall } from './poller.ts'
 import { RelayClient, type Body, type Credentials } from './relay-client.ts'
@@ -35,6 +37,8 @@ const LISTS: Record<Listed, (api: Postern) => ListCall> = {
   connections: (api) => api.listConnections,
 }
 
+const LISTED: readonly Listed[] = ['connectors', 'sources', 'destinations', 'connections']
+
 export interface Access {
   client: RelayClient
   baseUrl: string
@@ -47,8 +51,11 @@ export type Resolved =
   /** `last` is what it was before it went: enough to delete by. */
   | { kind: 'missing'; reason: Fault; message: string; last: Access | undefined }
 
+/** The Relays, and the objects that name them by the list `BY_RELAY`. */
+export type RelayWorld = Record<'relays' | Listed, Store<KubeObject>>
+
 export interface RelaysOptions {
-  relays: Store<KubeObject>
+  world: RelayWorld
   secrets: SecretReader
   allowed: AllowedRelays
   clusterId: string
@@ -59,10 +66,14 @@ export interface RelaysOptions {
   /** `users`: the keys of the Relays with that address and key. */
   changed: (users: ReadonlySet<string>, listed: Listed, found: readonly Found[] | 'all') => void
   /** The relay came, went, falls silent or refuses otherwise than before. */
-  standingChanged: (users: ReadonlySet<string>) => void
+  standingChanged: (users: ReadonlySet<string>, what: 'standing' | 'late') => void
 }
 
 interface Opened extends Access, AsyncDisposable {
+  /** The hash of the address and the key. */
+  id: string
+  /** Lists no more until a poller is asked for. */
+  rest(): void
   /** The Relays that name this address and key. */
   users: Set<string>
 }
@@ -72,6 +83,7 @@ export class Relays implements AsyncDisposable {
   readonly #options: RelaysOptions
   readonly #opened = new Map<string, Opened>()
   readonly #last = new Map<string, Opened>()
+  readonly #room = new ListRoom()
 
   constructor(options: RelaysOptions) {
     this.#options = options
@@ -79,13 +91,11 @@ export class Relays implements AsyncDisposable {
 
   async resolve(namespace: string, name: string): Promise<Resolved> {
     const key = `${namespace}/${name}`
-    const missing = (reason: Fault, message: string): Resolved => ({
-      kind: 'missing',
-      reason,
-      message,
-      last: this.#last.get(key),
-    })
-    const relay = this.#options.relays.get(key)
+    const missing = (reason: Fault, message: string): Resolved => {
+      this.settle(key)
+      return { kind: 'missing', reason, message, last: this.#last.get(key) }
+    }
+    const relay = this.#options.world.relays.get(key)
     if (relay === undefined) return missing('RelayNotFound', `There is no Relay "${name}"`)
     const { secrets, allowed } = this.#options
     const { apiKeySecretRef: ref, baseUrl, caBundle, caSecretRef } = RelaySpec.parse(relay['spec'])
@@ -109,9 +119,43 @@ export class Relays implements AsyncDisposable {
     }
   }
 
+  /** Objects of one lane share an address and a key, and with them a pace. */
+  laneOf(key: string): string {
+    return this.#last.get(key)?.id ?? key
+  }
+
+  /**
+   * For a Relay that is gone, or whose key is. Objects that are being deleted still need it; without any its key is used no
+   * more, and without an object at all it is forgotten.
+   */
+  settle(key: string): void {
+    const opened = this.#last.get(key)
+    const { world } = this.#options
+    if (opened === undefined || this.#isWhole(key)) return
+    const objects = LISTED.flatMap((listed) => world[listed].by(BY_RELAY, key))
+    if (objects.length === 0) {
+      this.#last.delete(key)
+      opened.users.delete(key)
+      if (opened.users.size === 0) void this.#close(opened)
+    } else if (objects.every(({ metadata }) => metadata.deletionTimestamp === undefined)) {
+      const others = [...opened.users].filter((user) => user !== key && this.#isWhole(user))
+      if (others.length === 0) opened.rest()
+    }
+  }
+
+  /** It is there, and so is the Secret with its key. */
+  #isWhole(key: string): boolean {
+    const { world, secrets } = this.#options
+    const relay = world.relays.get(key)
+    if (relay === undefined) return false
+    const { namespace = '' } = relay.metadata
+    const { name } = RelaySpec.parse(relay['spec']).apiKeySecretRef
+    return secrets.unusable({ namespace, name, member: '', use: 'relay' }) === undefined
+  }
+
   #open(key: string, credentials: Credentials): Access {
     const id = createHash('sha256').update(JSON.stringify(credentials)).digest('hex')
-    const found = this.#opened.get(id) ?? this.#connect(credentials)
+    const found = this.#opened.get(id) ?? this.#connect(id, credentials)
     this.#opened.set(id, found)
     const before = this.#last.get(key)
     if (before !== found) {
@@ -123,20 +167,29 @@ export class Relays implements AsyncDisposable {
     return found
   }
 
-  #connect(credentials: Credentials): Opened {
+  #connect(id: string, credentials: Credentials): Opened {
     const { allowed, clusterId, pollMs, log, fence, count, changed, standingChanged } =
       this.#options
     const users = new Set<string>()
+    const room = this.#room
     const lookup = allowed.lookupFor(credentials.baseUrl)
     const client = new RelayClient(credentials, {
       fence,
       count,
       lookup,
-      changed: () => standingChanged(users),
+      changed: (what) => standingChanged(users, what),
     })
-    const pollers = new Map<string, Poller>()
-    const stop = new AbortController()
+    const pollers = new Map<string, { poller: Poller; stop: AbortController }>()
+    const rest = (): void => {
+      for (const { poller, stop } of pollers.values()) {
+        stop.abort()
+        poller.close()
+      }
+      pollers.clear()
+    }
     return {
+      id,
+      rest,
       client,
       baseUrl: credentials.baseUrl,
       ca: credentials.ca,
@@ -144,10 +197,11 @@ export class Relays implements AsyncDisposable {
       poller(listed, projectId) {
         const name = `${listed} ${projectId ?? ''}`
         const known = pollers.get(name)
-        if (known !== undefined) return known
+        if (known !== undefined) return known.poller
         const poller = new Poller({
           client,
           list: LISTS[listed](client.api),
+          room,
           projectId,
           mark: MARKS[listed],
           ownerOf: ownerIn(clusterId),
@@ -155,12 +209,13 @@ export class Relays implements AsyncDisposable {
           log: log.child({ listed }),
           changed: (found) => changed(users, listed, found),
         })
-        pollers.set(name, poller)
+        const stop = new AbortController()
+        pollers.set(name, { poller, stop })
         void poller.run(stop.signal)
         return poller
       },
       async [Symbol.asyncDispose]() {
-        stop.abort()
+        rest()
         await client.close()
       },
     }

@@ -28,7 +28,7 @@ async function open(labels?: Record<string, string>) {
 test.for(['relay', 'source.relay'])('a Relay may name a Secret for %s', async (use) => {
   const { server, reader } = await open({ 'postern.dev/use': use })
   await using _server = server
-  expect(await reader.value(place, 'key')).toEqual({ kind: 'found', value: 'pst_1' })
+  expect(await reader.value(place, 'key')).toMatchObject({ kind: 'found', value: 'pst_1' })
 })
 
 test.for<Record<string, string> | undefined>([

@@ -1,6 +1,6 @@
 import { GROUP } from '../kinds/parts.ts'
 import type { KubeClient } from '../runtime/kube/client.ts'
-import type { KubeObject } from '../runtime/kube/object.ts'
+import { keyOf, type KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import { SECRET } from './child-kinds.ts'
 
@@ -18,7 +18,9 @@ export interface SecretPlace {
   use: Use
 }
 
-export type SecretValue = { kind: 'found'; value: string } | { kind: 'missing'; message: string }
+export type SecretValue =
+  /** `mark` is another when the value may be another, and says nothing of it. */
+  { kind: 'found'; value: string; mark: string } | { kind: 'missing'; message: string }
 
 const KEPT_MAX = 1_000
 
@@ -35,14 +37,18 @@ export class SecretReader {
   constructor(client: KubeClient, known: Store<KubeObject>) {
     this.#client = client
     this.#known = known
+    known.listen(({ before, after }) => {
+      if (after === undefined && before !== undefined) this.#kept.delete(keyOf(before))
+    })
   }
 
   async value(place: SecretPlace, key: string): Promise<SecretValue> {
     const { namespace, name, use, member } = place
     const unusable = this.unusable(place)
     if (unusable !== undefined) return { kind: 'missing', message: unusable }
+    const mark = this.#markOf(`${namespace}/${name}`, key)
     const value = (await this.#values(namespace, name, use))?.get(key)
-    if (value !== undefined) return { kind: 'found', value }
+    if (value !== undefined) return { kind: 'found', value, mark }
     return { kind: 'missing', message: `${member}: the Secret "${name}" has no key "${key}"` }
   }
 
@@ -50,6 +56,11 @@ export class SecretReader {
   unusable({ namespace, name, use, member }: SecretPlace): string | undefined {
     if (isFor(this.#known.get(`${namespace}/${name}`), use)) return undefined
     return `${member}: there is no Secret "${name}" with the label ${USE_LABEL}=${use}. Create it, or label it: kubectl label secret ${name} ${USE_LABEL}=${use}`
+  }
+
+  #markOf(id: string, key: string): string {
+    const { uid = '', resourceVersion = '' } = this.#known.get(id)?.metadata ?? {}
+    return `${uid}/${resourceVersion}/${key}`
   }
 
   async #values(

@@ -8,6 +8,7 @@ import type { KubeClient } from '../runtime/kube/client.ts'
 import type { Kind, KubeObject } from '../runtime/kube/object.ts'
 import { Reflector } from '../runtime/watch/reflector.ts'
 import { Store } from '../runtime/watch/store.ts'
+import { BY_RELAY, BY_RESOURCE, BY_SECRET, BY_UID, BY_WORKLOAD } from './by.ts'
 import {
   DISRUPTION_BUDGET,
   INSTANCE_LABEL,
@@ -21,12 +22,6 @@ import {
 } from './child-kinds.ts'
 import { USE_LABEL } from './secret-reader.ts'
 import { asText, trimmed, trimPod } from './trimmed.ts'
-
-export const BY_RELAY = 'relay'
-export const BY_UID = 'uid'
-export const BY_RESOURCE = 'resource'
-export const BY_SECRET = 'secret'
-export const BY_WORKLOAD = 'workload'
 
 /** Everything that the operator sees of a cluster. */
 export interface World {

@@ -267,7 +267,7 @@ describe('a namespace that is deleted as a whole', () => {
     await scene.operator({ env: { POD_NAMESPACE: 'default', LEASE_NAME: scene.namespace } })
     await declare(scene, 'inside', { replicas: 1 })
     await scene.apply('sources', 'inside', { relayRef })
-    await untilReason(scene, 'inside', 'WaitingForSessions')
+    await untilReason(scene, 'inside', 'RollingOut')
     await eventually(async () => {
       const ready = await scene.condition('sources', 'inside', 'Ready')
       expect(ready).toMatchObject({ status: 'True' })

@@ -139,7 +139,7 @@ test(
 
 async function isMade(name: string): Promise<boolean> {
   const ready = await scene.condition('connectors', name, 'Ready')
-  return ['ScaledToZero', 'WaitingForSessions'].includes(ready?.reason)
+  return ['ScaledToZero', 'RollingOut'].includes(ready?.reason)
 }
 
 /** Each Connector has the one connector that bears its name, and every child once. */

@@ -58,7 +58,7 @@ test('a Connector is made in the relay, gets its children, and is ready once its
   for (const child of children) {
     expect(child.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid, controller: true }])
   }
-  await expectCondition('payroll', 'Ready', { status: 'Unknown', reason: 'WaitingForSessions' })
+  await expectCondition('payroll', 'Ready', { status: 'Unknown', reason: 'RollingOut' })
   {
     await using _agent = await startAgent(scene, 'payroll', 'payroll-connector-0')
     await expectCondition('payroll', 'Ready', { status: 'True', reason: 'Connected' })

@@ -18,10 +18,7 @@ beforeAll(async () => {
   await scene.relayAt(relay.url)
   await scene.operator({ env: { ALLOWED_TEMPLATE_MEMBERS: 'serviceAccountName' } })
   await scene.apply('connectors', 'shop', { relayRef: { name: 'main' } })
-  await eventually(async () => {
-    const stored = await scene.condition('connectors', 'shop', 'EnrollmentReady')
-    expect(stored).toMatchObject({ status: 'True' })
-  }, SOON_MS)
+  await untilEnrolled()
   for (const at of [0, 1]) agents.push(await startAgent(scene, 'shop', `shop-connector-${at}`))
 })
 afterAll(async () => {
@@ -32,6 +29,13 @@ afterAll(async () => {
 beforeEach(() => {
   relay.watcher = {}
 })
+
+async function untilEnrolled(): Promise<void> {
+  await eventually(async () => {
+    const stored = await scene.condition('connectors', 'shop', 'EnrollmentReady')
+    expect(stored).toMatchObject({ status: 'True' })
+  }, SOON_MS)
+}
 
 async function expectReady(expected: object): Promise<void> {
   await eventually(async () => {

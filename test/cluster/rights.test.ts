@@ -159,10 +159,11 @@ async function liveThrough(own: Scene): Promise<void> {
     }, SOON_MS)
   }
   await untilReady('relays', 'main', { status: 'True' })
-  await untilReady('connectors', 'all', { reason: 'WaitingForSessions' })
+  await untilReady('connectors', 'all', { reason: 'RollingOut' })
   for (const plural of ['sources', 'destinations', 'connections']) {
     await untilReady(plural, 'all', { status: 'True' })
   }
+  await refusePods(own)
   const budget = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/all-connector`
   await cluster.request('PATCH', budget, { spec: { maxUnavailable: 2 } }, MERGE)
   const secret = `/api/v1/namespaces/${namespace}/secrets/all-connector`
@@ -180,6 +181,26 @@ async function liveThrough(own: Scene): Promise<void> {
     const told = (await own.events('all')).filter(({ reason }) => reason === 'Suspended')
     expect(told).toMatchObject([{ series: { count: 2 } }])
   }, SOON_MS)
+}
+
+/** A quota that lets no pod be made: the operator looks for the reason. */
+async function refusePods(own: Scene): Promise<void> {
+  const { cluster, namespace } = own
+  const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`
+  await cluster.request('POST', quotas, {
+    metadata: { name: 'none' },
+    spec: { hard: { pods: '0' } },
+  })
+  await eventually(async () => {
+    const { status } = await cluster.request('GET', `${quotas}/none`)
+    expect(status.hard).toEqual({ pods: '0' })
+  }, SOON_MS)
+  await cluster.request('DELETE', `/api/v1/namespaces/${namespace}/pods/all-connector-0`)
+  await eventually(async () => {
+    const ready = await own.condition('connectors', 'all', 'Ready')
+    expect(ready).toMatchObject({ reason: 'PodsRefused' })
+  }, SOON_MS)
+  await cluster.request('DELETE', `${quotas}/none`)
 }
 
 /** A StatefulSet of ours as another version of the operator may have made it, with a member that never changes. */

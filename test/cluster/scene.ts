@@ -267,7 +267,10 @@ function standInForKubelet(scene: Scene, pod: string): AsyncDisposable {
   let hasEnded = false
   const look = async (): Promise<void> => {
     const found = await scene.find(path).catch(() => undefined)
-    if (found === undefined || found.status?.phase === 'Running' || hasEnded) return
+    const isReady = (found?.status?.conditions ?? []).some(
+      ({ type, status }: Answer) => type === 'Ready' && status === 'True',
+    )
+    if (found === undefined || isReady || hasEnded) return
     await showPod(scene, pod, readiness(true)).catch(() => {})
   }
   const timer = setInterval(() => void look(), POD_LOOK_MS)

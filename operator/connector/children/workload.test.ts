@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { keyOf, type KubeObject } from '../../runtime/kube/object.ts'
 import { Store } from '../../runtime/watch/store.ts'
-import { BY_UID } from '../../world/world.ts'
+import { BY_UID } from '../../world/by.ts'
 import type { RollingSince } from '../memory.ts'
 import { rollingIn } from './workload.ts'
 

@@ -13,7 +13,7 @@ export interface AgentPod {
   fault: PodFault | undefined
 }
 
-export type PodFaultReason = 'AgentFailed' | 'ImagePullFailed' | 'PodsRefused' | 'Unschedulable'
+type PodFaultReason = 'AgentFailed' | 'ImagePullFailed' | 'PodsRefused' | 'Unschedulable'
 
 /** Why a pod does not come, in words that its owner can act upon. */
 export interface PodFault {

@@ -1,6 +1,7 @@
 import { keyOf, type KubeObject } from '../../runtime/kube/object.ts'
 import { controllerOf } from '../../runtime/objects/ownership.ts'
-import { BY_WORKLOAD, type World } from '../../world/world.ts'
+import { BY_WORKLOAD } from '../../world/by.ts'
+import { type World } from '../../world/world.ts'
 import { type AgentPod, type PodFault, readPod } from './agent-pod.ts'
 
 /** The pods of a StatefulSet by its present template. */

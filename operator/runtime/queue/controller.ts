@@ -5,9 +5,6 @@ import { ApiError, isStatus } from '../kube/api-error.ts'
 import type { ControllerMetrics } from '../metrics.ts'
 import { WorkQueue } from './work-queue.ts'
 
-/** A reconciliation that takes longer is given up, and tried again. */
-const RECONCILE_TIMEOUT_MS = 120_000
-
 /** When to look again; nothing to wait for when it is absent. */
 export interface Outcome {
   againMs?: number | undefined
@@ -15,22 +12,29 @@ export interface Outcome {
 
 export interface ControllerOptions {
   name: string
-  workers: number
+  /** Keys of a lane that are reconciled at once; lanes do not wait for each other. */
+  inLaneMax: number
+  laneOf?: (key: string) => string
   log: Logger
   metrics: ControllerMetrics
   /** Brings the world in line with the object of that key, from whatever state it is in. */
-  reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>
+  reconcile: (key: string) => Promise<Outcome>
 }
 
-/** Workers that take keys from a queue, one worker for a key at a time. */
+/** Reconciles the keys of a queue. Nearly all of a reconciliation is waiting for an answer, so that only lanes are bounded. */
 export class Controller {
   readonly queue: WorkQueue
   readonly #options: ControllerOptions
 
   constructor(options: ControllerOptions) {
+    const { name, metrics, laneOf, inLaneMax } = options
     this.#options = options
-    this.queue = new WorkQueue(options.metrics.queue(options.name))
-    options.metrics.watchQueue(options.name, () => this.queue.depth)
+    this.queue = new WorkQueue({
+      metrics: metrics.queue(name),
+      inLaneMax,
+      ...(laneOf !== undefined && { laneOf }),
+    })
+    metrics.watchQueue(name, () => this.queue.depth)
   }
 
   /** Ends when the signal is given and what is in hand is finished. */
@@ -38,28 +42,28 @@ export class Controller {
     const close = (): void => this.queue.close()
     signal.addEventListener('abort', close, { once: true })
     if (signal.aborted) close()
-    const { workers } = this.#options
-    await Promise.all(Array.from({ length: workers }, async () => await this.#work(signal)))
-  }
-
-  async #work(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const key = await this.queue.take()
-      if (key === undefined) return
-      await this.#reconcile(key, signal)
-      this.queue.done(key)
+    const inHand = new Set<Promise<void>>()
+    for (let key = await this.queue.take(); key !== undefined; key = await this.queue.take()) {
+      const working = this.#work(key, signal)
+      inHand.add(working)
+      void working.finally(() => inHand.delete(working))
       // Between two keys, so that a thousand of them that need nothing leave the loop its turns.
       await sleep(0)
     }
+    await Promise.all(inHand)
+  }
+
+  async #work(key: string, signal: AbortSignal): Promise<void> {
+    await this.#reconcile(key, signal)
+    this.queue.done(key)
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { name, log, metrics, reconcile } = this.#options
     const began = performance.now()
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(RECONCILE_TIMEOUT_MS)])
     let result = 'success'
     try {
-      const { againMs } = await reconcile(key, bounded)
+      const { againMs } = await reconcile(key)
       this.queue.forget(key)
       if (againMs !== undefined) {
         this.queue.addAfter(key, againMs)

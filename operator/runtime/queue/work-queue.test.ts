@@ -81,7 +81,7 @@ test('a controller has a key in one hand at a time, and tries again what failed'
   const metrics = openRuntimeMetrics(new Registry())
   const controller = new Controller({
     name: 'test',
-    workers: 4,
+    inLaneMax: 4,
     log,
     metrics,
     async reconcile(key) {
@@ -103,4 +103,48 @@ test('a controller has a key in one hand at a time, and tries again what failed'
   stop.abort()
   await running
   expect(most).toBe(1)
+})
+
+test('lanes take turns, and a lane that is full waits for its own keys alone', async () => {
+  const laneOf = (key: string): string => key.charAt(0)
+  const queue = new WorkQueue({ laneOf, inLaneMax: 2 })
+  for (let at = 0; at < 100; at++) queue.add(`a${at}`)
+  queue.add('b0', 'later')
+  queue.add('c0')
+  const taken = [await queue.take(), await queue.take(), await queue.take(), await queue.take()]
+  expect(taken).toEqual(['a0', 'c0', 'a1', 'b0'])
+  const next = queue.take()
+  queue.add('d0')
+  expect(await next).toBe('d0')
+  const last = queue.take()
+  queue.done('a0')
+  expect(await last).toBe('a2')
+  expect(queue.depth).toBe(97)
+  queue.close()
+})
+
+test('reconciliations of a lane that hang hold up no other lane', async () => {
+  const metrics = openRuntimeMetrics(new Registry())
+  const seen: string[] = []
+  const hanging = Promise.withResolvers<object>()
+  const controller = new Controller({
+    name: 'test',
+    inLaneMax: 2,
+    laneOf: (key) => key.charAt(0),
+    log,
+    metrics,
+    async reconcile(key) {
+      seen.push(key)
+      return key.startsWith('a') ? await hanging.promise : {}
+    },
+  })
+  for (let at = 0; at < 20; at++) controller.queue.add(`a${at}`)
+  const stop = new AbortController()
+  const running = controller.run(stop.signal)
+  controller.queue.add('b')
+  await vi.waitFor(() => expect(seen).toContain('b'), { timeout: 5_000 })
+  expect(seen.toSorted()).toEqual(['a0', 'a1', 'b'])
+  hanging.resolve({})
+  stop.abort()
+  await running
 })
