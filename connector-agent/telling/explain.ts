@@ -47,6 +47,25 @@ const NO_CONNECT: Answered = (proxy, place, _url, status) =>
 const OUT_OF_REACH: Answered = (proxy, place, _url, status) =>
   `${proxy} does not reach ${place} (${status}): check the address, and the way of the proxy to it, or name the host in NO_PROXY`
 
+/** The cause of a `tls_error` of a destination, and its remedy. */
+function whyNoTls(place: string, url: URL, fault: unknown): string {
+  const code = fault instanceof Error ? codeOf(fault) : ''
+  const words = CERTIFICATE_WORDS[code]
+  if (words === untrusted) {
+    return `the certificate of ${place} comes from an authority that this agent does not trust: give the authority's certificate with --destination-ca-file (DESTINATION_CA)`
+  }
+  if (words !== undefined) return words(place, url)
+  if (fault instanceof Error && isNoTls(fault)) {
+    return `${place} does not speak TLS: the address begins with https://, and http:// may be meant`
+  }
+  return `${place} ended the handshake of TLS${code === '' ? '' : ` (${code})`}: it may speak another version, want a client certificate (CLIENT_CERT), or speak no TLS`
+}
+
+/** undici names the error of its parser so. */
+function isNoHttp(fault: unknown): boolean {
+  return fault instanceof Error && fault.name === 'HTTPParserError'
+}
+
 type Words = (place: string, url: URL) => string
 
 const untrusted: Words = (place) =>
@@ -62,16 +81,7 @@ const hungUp: Words = (place, url) =>
     ? `${place} closed the connection`
     : `${place} closed the connection: if it speaks TLS, the address begins with ${url.protocol.replace(':', 's:')}//`
 
-const WORDS: Readonly<Record<string, Words>> = {
-  ECONNREFUSED: nothingListens,
-  ENOTFOUND: unknownName,
-  EAI_AGAIN: (_place, { hostname }) =>
-    `the name ${hostname} cannot be looked up now: check this machine's DNS`,
-  ETIMEDOUT: silent,
-  ABORT_ERR: silent,
-  EHOSTUNREACH: (place) => `there is no way to ${place}: check the network`,
-  ENETUNREACH: (place) => `there is no way to ${place}: check the network`,
-  ECONNRESET: hungUp,
+const CERTIFICATE_WORDS: Readonly<Record<string, Words>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
   UNABLE_TO_GET_ISSUER_CERT: untrusted,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
@@ -84,6 +94,19 @@ const WORDS: Readonly<Record<string, Words>> = {
     `the certificate of ${place} is past its end by this machine's clock, which says ${now()}: check the clock, then the certificate`,
   CERT_NOT_YET_VALID: (place) =>
     `the certificate of ${place} is not valid yet by this machine's clock, which says ${now()}: check the clock`,
+}
+
+const WORDS: Readonly<Record<string, Words>> = {
+  ECONNREFUSED: nothingListens,
+  ENOTFOUND: unknownName,
+  EAI_AGAIN: (_place, { hostname }) =>
+    `the name ${hostname} cannot be looked up now: check this machine's DNS`,
+  ETIMEDOUT: silent,
+  ABORT_ERR: silent,
+  EHOSTUNREACH: (place) => `there is no way to ${place}: check the network`,
+  ENETUNREACH: (place) => `there is no way to ${place}: check the network`,
+  ECONNRESET: hungUp,
+  ...CERTIFICATE_WORDS,
 }
 
 /** Errors of a connection to the proxy, where a relay has other advice. */
@@ -106,13 +129,15 @@ export function whyUnanswered(code: Failure['code'], url: URL, fault: unknown): 
     case 'connection_refused':
       return `nothing listens at ${place}`
     case 'connection_reset':
-      return `${place} closed the connection before it answered`
+      return isNoHttp(fault)
+        ? `${place} answers, but not with HTTP: check the scheme and the port`
+        : `${place} closed the connection before it answered`
     case 'dns_error':
       return `the name ${url.hostname} is not known to this machine`
     case 'host_unreachable':
       return `there is no way to ${place}`
     case 'tls_error':
-      return `${place} speaks no TLS, or has a certificate that this agent does not trust`
+      return whyNoTls(place, url, fault)
     case 'timeout':
       return `${place} did not answer in time`
     case 'response_too_large':

@@ -34,7 +34,7 @@ export interface AttemptResponse {
   /** The first bytes. */
   body: Buffer | null
   error: AttemptErrorCode | null
-  /** Behind an error `internal`. */
+  /** The error of a connection, or of this process, behind `error`. */
   fault?: unknown
   durationMs: number
   firstByteMs: number | null

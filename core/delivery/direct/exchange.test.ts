@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -108,6 +109,19 @@ test('directTransport() calls a streamed body that breaks off a fault of ours', 
 
   expect(response).toMatchObject({ status: null, error: 'internal' })
   expect(response.fault).toMatchObject({ message: 'the tunnel ended' })
+})
+
+test('directTransport() returns the error of a connection beside its code', async () => {
+  const server = createTcpServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
+  onTestFinished(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : ''
+
+  const response = await open()(requestTo(`http://127.0.0.1:${port}`, {}))
+
+  expect(response).toMatchObject({ status: null, error: 'connection_reset' })
+  expect(response.fault).toMatchObject({ name: 'HTTPParserError' })
 })
 
 test('directTransport() sends a streamed body on a connection of its own', async () => {

@@ -149,7 +149,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       headers: this.#headers,
       body: this.#status === null ? null : Buffer.concat(this.#chunks),
       error: isSuccess ? null : error,
-      ...(error === 'internal' && { fault }),
+      ...(fault !== undefined && !isSuccess && { fault }),
       durationMs: performance.now() - this.#startedAt,
       firstByteMs: this.#firstByteMs,
       connect: this.#connect,
