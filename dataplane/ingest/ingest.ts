@@ -17,10 +17,11 @@ import type { Plans } from '../../core/plans/plans.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import type { Tracing } from '../../core/tracing/tracing.ts'
 import { KeyStore } from '../../core/verify/keys.ts'
-import { Batcher, type BatcherOptions } from '../batcher.ts'
+import type { BatcherOptions } from '../batcher.ts'
 import { followConfig } from '../config-feed.ts'
 import { every } from '../every.ts'
-import type { Fallback, Incoming, StoreResult } from './accept/event.ts'
+import { EventBatches } from './accept/event-batches.ts'
+import type { Fallback } from './accept/event.ts'
 import { openIngestMetrics, type IngestMetrics } from './accept/ingest-metrics.ts'
 import { Publisher } from './accept/publisher.ts'
 import { Sources } from './accept/sources.ts'
@@ -168,11 +169,11 @@ function openBatches(
   deps: IngestDeps,
   metrics: IngestMetrics,
   fallback: Fallback | undefined,
-): Batcher<Incoming, StoreResult> {
+): EventBatches {
   const store = openStore(deps, fallback)
   // With a spool, a batch that waits is spooled instead.
   const options = fallback === undefined ? { ...STORE, waitMaxMs: STORE_WAIT_MS } : STORE
-  return new Batcher(options, async (events) => {
+  return new EventBatches(options, async (events) => {
     metrics.observeBatch(events.length)
     return await store(events)
   })

@@ -7,9 +7,9 @@ import { joinHeaders } from '../../../core/request/headers.ts'
 import { parsedOf, type Parsed } from '../../../core/request/parsed.ts'
 import { cleanText } from '../../../core/request/text.ts'
 import type { Rejection, SignedRequest } from '../../../core/verify/request/signed-request.ts'
-import type { Batcher } from '../../batcher.ts'
 import type { IngestTraces } from '../trace/ingest-traces.ts'
 import { dispatch } from './dispatch.ts'
+import type { EventBatches } from './event-batches.ts'
 import type { Incoming, IngestRequest, StoreResult } from './event.ts'
 import { maskSecrets } from './mask.ts'
 import { route, type Routing } from './match.ts'
@@ -17,7 +17,7 @@ import type { Publisher } from './publisher.ts'
 import type { IngestSource } from './sources.ts'
 
 export interface AcceptDeps {
-  store: Batcher<Incoming, StoreResult>
+  store: EventBatches
   publisher: Publisher
   notices: EventNotices
   /** Undefined while traces are off. */
