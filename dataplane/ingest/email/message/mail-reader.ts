@@ -58,7 +58,11 @@ export class MailReader implements AsyncDisposable {
   #isClosed = false
 
   constructor(log: Logger, settings?: ThreadSettings) {
-    this.#threads = Array.from({ length: MAIL_THREADS }, () => new ReadingThread(log, settings))
+    const next = (): void => this.#next()
+    this.#threads = Array.from(
+      { length: MAIL_THREADS },
+      () => new ReadingThread(log, next, settings),
+    )
   }
 
   async read(unread: Unread): Promise<ReadMail> {

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 
@@ -57,35 +57,43 @@ const HEAP_MB = 256
 /** How often the processor time of a job is looked at; most have ended before that. */
 const LOOK_MS = 250
 
+const RESTART_MS = 1_000
+
 /** Looks at a job that a busy machine hardly runs. */
 const LOOKS_MAX = 120
 
 /**
  * A thread that reads mails, one at a time. A job that needs more processor time than `MAIL_READ_SECONDS`, or all of its
- * memory, ends the thread: that job is refused, the jobs that wait for names in it are lost, and the next job starts a thread.
+ * memory, ends the thread: that job is refused, the jobs that wait for names in it are lost, and another thread starts.
  */
 export class ReadingThread implements AsyncDisposable {
   readonly #log: Logger
   readonly #settings: ThreadSettings
+  readonly #started: () => void
   readonly #jobs = new Map<number, Job>()
   #thread: Worker | undefined
-  /** Resolves once the thread has loaded what it needs. */
-  #ready: Promise<unknown> = Promise.resolve()
+  /** The thread has loaded what it needs. */
+  #isReady = false
+  #isClosed = false
   #running: Job | undefined
 
-  constructor(log: Logger, settings: ThreadSettings = SETTINGS) {
+  /** `started` is called when it takes jobs, the first time and again. */
+  constructor(log: Logger, started: () => void, settings: ThreadSettings = SETTINGS) {
     this.#log = log
+    this.#started = started
     this.#settings = settings
+    this.#restart()
   }
 
+  /** It takes no job now: it has one, or it starts. */
   get isBusy(): boolean {
-    return this.#running !== undefined
+    return !this.#isReady || this.#running !== undefined
   }
 
   /** `free` is called once, before or when the job ends. */
   async run(job: ThreadJob, free: (cpuMs: number) => void): Promise<JobEnd> {
-    this.#thread ??= this.#start()
     const thread = this.#thread
+    assert(thread !== undefined && !this.isBusy, 'The thread takes no job now')
     return await new Promise((end) => {
       const running: Job = { job, turn: new AbortController(), free, end }
       this.#running = running
@@ -96,9 +104,14 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
     const thread = this.#thread
     this.#lose(thread, 'lost')
     await thread?.terminate()
+  }
+
+  #restart(): void {
+    if (!this.#isClosed) this.#thread = this.#start()
   }
 
   #start(): Worker {
@@ -106,9 +119,10 @@ export class ReadingThread implements AsyncDisposable {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     })
-    this.#ready = once(thread, 'message').catch(() => undefined)
     thread.on('message', (answer: ThreadAnswer | 'ready') => {
-      if (answer !== 'ready') this.#settle(thread, answer)
+      if (answer !== 'ready') return this.#settle(thread, answer)
+      this.#isReady = true
+      this.#started()
     })
     thread.on('error', (err) => {
       this.#log.warn({ err }, 'The thread that reads mails failed')
@@ -122,7 +136,6 @@ export class ReadingThread implements AsyncDisposable {
   /** Ends the thread once its job has used its time, by the clock of the processor: a busy machine is no fault of the mail. */
   async #watch(thread: Worker, { job, turn: { signal } }: Job): Promise<void> {
     const isOver = (): boolean => signal.aborted
-    await this.#ready
     let before: NodeJS.CpuUsage | undefined
     for (let looks = 0; looks < LOOKS_MAX && !isOver(); looks++) {
       await sleep(LOOK_MS, undefined, { ref: false, signal }).catch(() => undefined)
@@ -159,8 +172,10 @@ export class ReadingThread implements AsyncDisposable {
     const running = this.#running
     const all = [...this.#jobs.values()]
     this.#jobs.clear()
-    // The next mail need not wait for its start.
-    if (why === 'costly' && running !== undefined) this.#thread = this.#start()
+    // The next mail need not wait for its start. A thread that cannot start is tried again later.
+    const restMs = this.#isReady ? 0 : RESTART_MS
+    this.#isReady = false
+    setTimeout(() => this.#restart(), restMs).unref()
     for (const job of all) {
       this.#free(job, this.#settings.cpuMs)
       job.end({ kind: job === running ? why : 'lost' })
