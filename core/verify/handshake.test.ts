@@ -72,6 +72,51 @@ describe('handshakeBefore()', () => {
     expect(before('meta', { ...subscription('wrong'), method: 'POST' }, more)).toBeUndefined()
   })
 
+  test('webSub: the challenge of a subscription and of its end, without a verify token', () => {
+    for (const mode of ['subscribe', 'unsubscribe']) {
+      expect(before('webSub', webSub({ mode }))).toEqual(answered(200, '<b>'))
+    }
+    expect(before('webSub', webSub({}))).toMatchObject({
+      answer: {
+        headers: {
+          'content-type': 'text/plain; charset=utf-8',
+          'x-content-type-options': 'nosniff',
+        },
+      },
+    })
+    for (const change of [
+      { ...webSub({}), method: 'POST' },
+      webSub({ mode: 'denied' }),
+      webSub({ mode: 'Subscribe' }),
+      webSub({ challenge: '' }),
+      webSub({ challenge: 'a'.repeat(1025) }),
+      { query: `${webSub({}).query}&hub.topic=b` },
+      { query: `${webSub({}).query}&hub.challenge=b` },
+      { query: 'hub.mode=subscribe&hub.challenge=a' },
+    ]) {
+      expect(before('webSub', change), change.query).toBeUndefined()
+    }
+  })
+
+  test('webSub: 404 for another topic or token than those of the source', () => {
+    const topic = 'https://hub.test/feed?channel_id=UC1'
+    const input = { preset: 'webSub', params: { topic } }
+    const given = webSub({ topic: encodeURIComponent(topic) })
+    expect(attempt(handshakeBefore, input, given)).toEqual(answered(200, '<b>'))
+    for (const other of ['', 'https://hub.test/feed', `${encodeURIComponent(topic)}2`]) {
+      expect(attempt(handshakeBefore, input, webSub({ topic: other }))).toEqual(answered(404, ''))
+    }
+    const more = { verifyToken: 'tøken' }
+    const withToken = (token: string) => ({
+      query: `${webSub({}).query}&hub.verify_token=${token}`,
+    })
+    expect(before('webSub', withToken(encodeURIComponent('tøken')), more)).toEqual(
+      answered(200, '<b>'),
+    )
+    expect(before('webSub', withToken('wrong'), more)).toEqual(answered(404, ''))
+    expect(before('webSub', webSub({}), more)).toEqual(answered(404, ''))
+  })
+
   test('x: signs a token that can be no body, nothing else', () => {
     const mac = createHmac('sha256', SECRET).update('tok_1').digest('base64')
     expect(before('x', { query: 'crc_token=tok_1&nonce=n' })).toEqual(
@@ -232,6 +277,10 @@ describe('handshakeAfter()', () => {
     expect(after('eventGrid', body)).toBeUndefined()
   })
 })
+
+function webSub({ mode = 'subscribe', topic = 'a', challenge = '%3Cb%3E' }): Change {
+  return { query: `hub.mode=${mode}&hub.topic=${topic}&hub.challenge=${challenge}` }
+}
 
 function subscription(token: string): Change {
   return { query: `hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=42` }

@@ -27,7 +27,7 @@ export type HandshakeAction =
   | { kind: 'visit'; url: string; answer: HandshakeAnswer }
 
 export interface HandshakeSecrets extends SecretSlots {
-  /** Meta's second secret, which its subscription form asks for. */
+  /** The second secret of Meta, which its subscription form asks for; optional for WebSub. */
   verifyToken?: string | undefined
   /** Which secret the request was verified with; answers that prove knowledge of one use the same. */
   verifiedBy?: Slot | null | undefined
@@ -71,6 +71,7 @@ export function handshakeAfter(
 
 const BEFORE: Readonly<Partial<Record<HandshakeKind, Handshake>>> = {
   meta,
+  webSub,
   x: crc,
   dropbox: ({ view }) => (isGet(view) ? echo(queryValue(view, 'challenge')) : undefined),
   okta,
@@ -108,10 +109,27 @@ function meta({ view, secrets }: Occasion): HandshakeAction | undefined {
   const challenge = queryValue(view, 'hub.challenge')
   if (!isGet(view) || queryValue(view, 'hub.mode') !== 'subscribe') return undefined
   if (token === undefined || challenge === undefined) return undefined
-  const { verifyToken } = secrets
-  const isRight =
-    verifyToken !== undefined && sameBytes(sha256(toBinary(token)), sha256(toBinary(verifyToken)))
-  return isRight ? echo(challenge) : text(403, '')
+  return isSameToken(token, secrets.verifyToken) ? echo(challenge) : text(403, '')
+}
+
+/** A hub confirms a subscription, or its end; 404 refuses it (W3C WebSub, section 5.3). */
+function webSub({ view, config, secrets }: Occasion): HandshakeAction | undefined {
+  const mode = queryValue(view, 'hub.mode')
+  const topic = queryValue(view, 'hub.topic')
+  const challenge = queryValue(view, 'hub.challenge')
+  if (!isGet(view) || (mode !== 'subscribe' && mode !== 'unsubscribe')) return undefined
+  if (topic === undefined || challenge === undefined) return undefined
+  const wanted = config.type === 'hmac' ? config.params?.['topic'] : undefined
+  const isTopic = wanted === undefined || topic === wanted
+  // WebSub has no verify token; hubs of its predecessor, such as YouTube's, return one that was given.
+  const isToken =
+    secrets.verifyToken === undefined ||
+    isSameToken(queryValue(view, 'hub.verify_token') ?? '', secrets.verifyToken)
+  return isTopic && isToken ? echo(challenge) : text(404, '')
+}
+
+function isSameToken(given: string, token: string | undefined): boolean {
+  return token !== undefined && sameBytes(sha256(toBinary(given)), sha256(toBinary(token)))
 }
 
 /** This signs what the caller chose with the key of the bodies: a body of that form is no event. */

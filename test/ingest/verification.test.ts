@@ -260,6 +260,25 @@ test('meta: a GET with the verify token is echoed, with a wrong one 403', async 
   expect(await relay.send(source, { method: 'GET' })).toMatchObject({ status: 405 })
 })
 
+test('webSub: a hub is echoed for the topic of the source, and gets 404 for another', async () => {
+  const source = await relay.make('sources', {
+    verifier: { preset: 'webSub', secret: SECRET, params: { topic: 'https://a.test/feed?id=1' } },
+  })
+  const ask = (mode: string, topic: string): Sent => ({
+    method: 'GET',
+    path: `?hub.mode=${mode}&hub.topic=${encodeURIComponent(topic)}&hub.challenge=%3Cscript%3E`,
+  })
+  const refused = await relay.send(source, ask('subscribe', 'https://a.test/feed?id=2'))
+  expect(refused).toMatchObject({ status: 404, text: '' })
+  for (const mode of ['subscribe', 'unsubscribe']) {
+    await shakes(source, ask(mode, 'https://a.test/feed?id=1'), {
+      status: 200,
+      text: '<script>',
+      headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+    })
+  }
+})
+
 test('a challenge sent to a source of another preset is no handshake', async () => {
   const source = await relay.make('sources', { verifier: { preset: 'github', secret: SECRET } })
   const path = '?hub.mode=subscribe&hub.verify_token=hello&hub.challenge=42'

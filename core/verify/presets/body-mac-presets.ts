@@ -12,6 +12,12 @@ export const BODY_MAC_PRESETS: Presets = {
   }),
   meta: metaPreset(),
   whatsapp: metaPreset(),
+  // Hubs name the algorithm before the signature: YouTube's and most of the others use SHA-1.
+  webSub: mac('hex', 'x-hub-signature', {
+    prefix: 'sha1=',
+    hmac: { algorithm: 'sha1' },
+    handshake: 'webSub',
+  }),
   bitbucket: mac('hex', 'x-hub-signature', {
     prefix: 'sha256=',
     eventTypeField: 'header.x-event-key',

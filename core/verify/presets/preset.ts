@@ -4,6 +4,7 @@ import type { PresetConfig } from '../config/verifier-config.ts'
 /** The exchange by which a provider makes sure of an endpoint before it sends. `empty`: GET or HEAD must be 200. */
 export type HandshakeKind =
   | 'meta'
+  | 'webSub'
   | 'x'
   | 'dropbox'
   | 'okta'

@@ -45,7 +45,7 @@ test('every preset of the catalogue is listed once, in alphabetical order', () =
 })
 
 const CATALOGUE =
-  `standardWebhooks svix clerk resend openai gitlabSigned bigCommerce github meta whatsapp bitbucket jira notion gitea
+  `standardWebhooks svix clerk resend openai gitlabSigned bigCommerce github meta whatsapp webSub bitbucket jira notion gitea
   forgejo gogs lemonSqueezy goCardless coinbaseCommerce asana dropbox sentry alchemy razorpay calcom shopify
   woocommerce xero quickbooks docusign line heroku typeform x airtable adyenPlatform intercom vercel trello mandrill
   pagerduty circleci slack zoom stripe mux calendly workos sanity paddle recurly revolut coinbaseCdp contentful square
