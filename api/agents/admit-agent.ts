@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-import { roleOf, type Role } from '../../core/accounts/role.ts'
 import { timestamp } from '../../core/clock.ts'
 import { useAgent, type AgentUse } from '../../core/db/accounts/agents.ts'
 import { refuse } from '../../core/errors.ts'
@@ -41,7 +40,7 @@ export async function admitAgent(
     const message = `More than ${limit} calls in a minute: wait until ${timestamp(endsAtMs)}`
     refuse('RATE_LIMITED', message, { limit, remaining: 0, retryAfterSeconds: resetSeconds })
   }
-  return { ...agentOf(use, roleOf(use.role)), address }
+  return { ...agentOf(use), address }
 }
 
 async function findUse(
@@ -54,8 +53,8 @@ async function findUse(
   return hash && (await useAgent(db, hash, { nowMs: clock.now(), address }))
 }
 
-function agentOf(use: AgentUse, role: Role): Omit<AdmittedAgent, 'address'> {
-  const { id, organisationId, projectId, projectName } = use
+function agentOf(use: AgentUse): Omit<AdmittedAgent, 'address'> {
+  const { id, organisationId, role, projectId, projectName } = use
   const selected =
     projectId === null || projectName === null ? undefined : { id: projectId, name: projectName }
   return { id, organisationId, role, selected }

@@ -12,6 +12,7 @@ export function viewAgent(agent: Agent): Record<string, unknown> {
     memberEmail: agent.email,
     name: agent.name,
     tokenHint: agent.tokenHint,
+    roleMax: agent.roleMax,
     projectId: agent.projectId === null ? null : encodeId('prj', agent.projectId),
     expiresAt: moment(agent.expiresAt),
     revokedAt: moment(agent.revokedAt),

@@ -54,7 +54,14 @@ export async function createAgent(
     await auditAgent(tx, { ...made, email: member.email }, { actor, verb: 'create', now })
     return member.email
   })
-  const rest = { email, projectId: null, revokedAt: null, lastUsedAt: null, lastUsedFrom: null }
+  const rest = {
+    email,
+    roleMax: null,
+    projectId: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    lastUsedFrom: null,
+  }
   return { agent: { ...made, ...rest }, token: text }
 }
 

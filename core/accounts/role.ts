@@ -19,6 +19,11 @@ export function isAtLeast(role: Role, other: Role): boolean {
   return ROLES.indexOf(role) <= ROLES.indexOf(other)
 }
 
+/** The role of the two that may less. */
+export function lowerOf(one: Role, other: Role): Role {
+  return isAtLeast(one, other) ? other : one
+}
+
 /** The most that a person of a role may grant a key. (decisions: Privacy and roles; spec: Authentication 4) */
 export function grantableBy(role: Role): Permissions {
   return role === 'member' ? { ...EVERYTHING, billing: 'read' } : EVERYTHING

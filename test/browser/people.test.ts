@@ -199,3 +199,40 @@ test.skipIf(!hasChromium)(
     expect([...faults, ...other.faults]).toEqual([])
   },
 )
+
+test.skipIf(!hasChromium)(
+  'the dialog of a removal lists the keys and agents of the member, and keeps the ticked ones',
+  async () => {
+    const email = `fay-${Date.now()}@example.com`
+    await using member = await visitAsMember(browser, told, email)
+    const make = async (kind: 'keys' | 'agents', wish: object) =>
+      await member.page.request.post(
+        `${told.apiUrl}/auth/organisations/${told.organisationId}/${kind}`,
+        { headers: { origin: told.apiUrl }, data: wish },
+      )
+    const kept: { key: string } = await (
+      await make('keys', { name: `kept of ${email}`, permissions: null })
+    ).json()
+    const ended: { key: string } = await (
+      await make('keys', { name: `ended of ${email}`, permissions: null })
+    ).json()
+    await make('agents', { name: `agent of ${email}` })
+    const ask = async ({ key }: { key: string }) =>
+      (await fetch(`${told.apiUrl}/v1/sources`, { headers: { authorization: `Bearer ${key}` } }))
+        .status
+
+    await using visit = await visitAsOwner(browser, told)
+    const { page, faults } = visit
+    await page.goto(`${told.apiUrl}/org/${told.organisationId}/members`)
+    const row = page.getByRole('row', { name: email })
+    await row.getByRole('button', { name: 'Remove…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(`Keep agent agent of ${email}`).waitFor()
+    expect(await dialog.getByRole('checkbox').count()).toBe(3)
+    await dialog.getByLabel(`Keep key kept of ${email}`).check()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await row.waitFor({ state: 'detached' })
+    expect([await ask(kept), await ask(ended)]).toEqual([200, 401])
+    expect(faults).toEqual([])
+  },
+)

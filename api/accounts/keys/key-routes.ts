@@ -7,8 +7,8 @@ import { grantsAnything, Permissions } from '../../../core/keys/permissions.ts'
 import { refuseMissing } from '../../http/failure.ts'
 import { IdInput, Moment, Name } from '../../http/fields.ts'
 import { accountRoute, mayChange, type InOrganisation } from '../account-route.ts'
+import { refuseAbove } from '../organisations/key-rights.ts'
 import { createKey, endKey, rescopeKey, type Maker } from '../organisations/organisations.ts'
-import { refuseAbove } from './key-rights.ts'
 import { viewKey } from './key-shape.ts'
 
 const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as const

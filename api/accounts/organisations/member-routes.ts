@@ -18,7 +18,18 @@ import { Email, endInvitation, invite, mailInvitation, Role } from './invitation
 import { changeRole, removeMember } from './members.ts'
 
 const inOrganisation = { params: { org: 'org' }, query: z.strictObject({}) } as const
-const ofMember = { params: { org: 'org', user: 'usr' }, query: z.strictObject({}) } as const
+
+/** Ids of keys and agents in one text, with commas between them. */
+const Keep = z
+  .string()
+  .regex(/^(?:key|agt)_\w{26}(?:,(?:key|agt)_\w{26})*$/, 'Expected ids of keys and agents')
+  .optional()
+  .transform((text) => new Set(text?.split(',')))
+
+const ofMember = {
+  params: { org: 'org', user: 'usr' },
+  query: z.strictObject({ keep: Keep }),
+} as const
 const ofInvitation = { params: { org: 'org', id: 'inv' }, query: z.strictObject({}) } as const
 
 /** Who belongs to an organisation, and who is asked to. */
@@ -41,11 +52,12 @@ export const MEMBER_ROUTES = [
     who: 'admin',
     isFresh: true,
     body: z.strictObject({ role: Role }),
-    async handle({ deps, session, actor, organisationId, role, params, body }) {
+    async handle({ deps, session, actor, organisationId, role, params, query, body }) {
       const by = { personId: session.personId, role }
       const change = { organisationId, personId: params.user, by }
-      const member = await changeRole({ ...deps, actor }, change, body.role)
-      return { status: 200, body: viewMember(member) }
+      const wish = { ...body, ...query }
+      const { member, ...settled } = await changeRole({ ...deps, actor }, change, wish)
+      return { status: 200, body: { ...viewMember(member), ...settled } }
     },
   }),
   accountRoute({
@@ -55,13 +67,14 @@ export const MEMBER_ROUTES = [
     who: 'member',
     isFresh: true,
     body: null,
-    async handle({ deps, session, actor, organisationId, role, params }) {
+    async handle({ deps, session, actor, organisationId, role, params, query }) {
       const by = { personId: session.personId, role }
       if (params.user !== by.personId && !isAtLeast(role, 'admin')) {
         refuse('FORBIDDEN', 'Cannot remove others as a member: it needs an owner or an admin')
       }
-      await removeMember({ ...deps, actor }, { organisationId, personId: params.user, by })
-      return { status: 204 }
+      const change = { organisationId, personId: params.user, by }
+      const settled = await removeMember({ ...deps, actor }, change, query.keep)
+      return { status: 200, body: { ...settled } }
     },
   }),
   accountRoute({

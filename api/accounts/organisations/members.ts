@@ -1,4 +1,4 @@
-import { isAtLeast, type Role } from '../../../core/accounts/role.ts'
+import { isAtLeast, roleOf, type Role } from '../../../core/accounts/role.ts'
 import {
   countOwners,
   deleteMembership,
@@ -11,9 +11,9 @@ import { deletePerson, type Person } from '../../../core/db/accounts/people.ts'
 import { lockOrganisation } from '../../../core/db/configuration/organisations.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { writeAudit, type Actor } from '../../../core/db/requests/audit.ts'
-import { refuse } from '../../../core/errors.ts'
+import { refuse, refuseField } from '../../../core/errors.ts'
 import { refuseMissing } from '../../http/failure.ts'
-import { endCredentials } from './credentials.ts'
+import { settleCredentials, type Settled } from './credentials.ts'
 import type { Tenancy } from './organisations.ts'
 
 /** A member of an organisation, and who changes them. */
@@ -23,36 +23,50 @@ export interface MemberChange {
   by: { personId: string; role: Role }
 }
 
-/** Gives a member another role. Only an owner makes or unmakes owners, and an owner is always left. */
+/**
+ * Gives a member another role. Only an owner makes or unmakes owners, and an owner is always left. Keys of the member that
+ * may do more than the new role end, except those in `keep`, which pass to the person who changes the role.
+ */
 export async function changeRole(
   { db, clock, actor }: Tenancy,
   change: MemberChange,
-  role: Role,
-): Promise<Member> {
+  { role, keep }: { role: Role; keep: ReadonlySet<string> },
+): Promise<Settled & { member: Member }> {
   return await db.transaction().execute(async (tx) => {
     const found = await lockMember(tx, change)
-    if (role === found.role) return found
-    if (role === 'owner') demandOwner(change)
-    await refuseLastOwner(tx, change, found)
-    await setRole(tx, { ...change, role })
-    const changes = { email: found.email, role, before: found.role }
-    await auditMember(tx, change, { actor, action: 'member.update', changes, now: clock.now() })
-    return { ...found, role }
+    refuseOwnKeep(change, keep)
+    if (role !== found.role) {
+      if (role === 'owner') demandOwner(change)
+      await refuseLastOwner(tx, change, found)
+      await setRole(tx, { ...change, role })
+    }
+    const now = new Date(clock.now())
+    const lowered = { ...change, role: roleOf(found.role), next: role }
+    const heirId = change.by.personId
+    const settled = await settleCredentials(tx, lowered, { actor, now, keep, heirId })
+    if (role !== found.role) {
+      const changes = { email: found.email, role, before: found.role, ...settled }
+      await auditMember(tx, change, { actor, action: 'member.update', changes, now: now.getTime() })
+    }
+    return { member: { ...found, role }, ...settled }
   })
 }
 
 /**
- * Ends a membership, another's or one's own. Whoever was removed reaches nothing from the next request on, and neither do
- * the keys and agents that they made, for good: a new membership begins without any.
+ * Ends a membership, another's or one's own. From the next request on the person reaches nothing, and neither do their keys
+ * and agents, for good, except those in `keep`, which pass to the person who removes them.
  */
 export async function removeMember(
   { db, clock, actor }: Tenancy,
   change: MemberChange,
-): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  keep: ReadonlySet<string>,
+): Promise<Settled> {
+  return await db.transaction().execute(async (tx) => {
     const found = await lockMember(tx, change)
+    refuseOwnKeep(change, keep)
     await refuseLastOwner(tx, change, found)
-    await endMembership(tx, { ...change, ...found }, { actor, now: new Date(clock.now()) })
+    const ending = { actor, now: new Date(clock.now()), keep, heirId: change.by.personId }
+    return await endMembership(tx, { ...change, ...found }, ending)
   })
 }
 
@@ -66,7 +80,12 @@ export async function abandonAccount(tx: Db, { id, email }: Person, now: Date): 
   for (const { organisationId, role } of await listMemberships(tx, id)) {
     await lockOrganisation(tx, organisationId)
     const member = { organisationId, personId: id, email, role }
-    await endMembership(tx, member, { actor, now })
+    await endMembership(tx, member, {
+      actor,
+      now,
+      keep: new Set(),
+      heirId: undefined,
+    })
   }
   await deletePerson(tx, id)
 }
@@ -74,13 +93,16 @@ export async function abandonAccount(tx: Db, { id, email }: Person, now: Date): 
 async function endMembership(
   tx: Db,
   member: { organisationId: string; personId: string; email: string; role: string },
-  { actor, now }: { actor: Actor; now: Date },
-): Promise<void> {
+  ending: { actor: Actor; now: Date; keep: ReadonlySet<string>; heirId: string | undefined },
+): Promise<Settled> {
   const { organisationId, personId, email, role } = member
-  await endCredentials(tx, member, { actor, now })
+  const { actor, now } = ending
+  const lowered = { organisationId, personId, role: roleOf(role), next: undefined }
+  const settled = await settleCredentials(tx, lowered, ending)
   await deleteMembership(tx, organisationId, personId)
-  const entry = { actor, action: 'member.remove', changes: { email, role }, now: now.getTime() }
-  await auditMember(tx, member, entry)
+  const changes = { email, role, ...settled }
+  await auditMember(tx, member, { actor, action: 'member.remove', changes, now: now.getTime() })
+  return settled
 }
 
 /** Writes the audit row of a change of a member, in its transaction. */
@@ -105,13 +127,27 @@ export async function auditPerson(
   }
 }
 
-/** Every change of members holds the lock of the organisation, so that the last owner is known. */
+/**
+ * Every change of members holds the lock of the organisation, so that the last owner is known, and so are the rights of the
+ * person who changes them: these may have become fewer since the request came in.
+ */
 async function lockMember(tx: Db, change: MemberChange): Promise<Member> {
   const { organisationId, personId } = change
   await lockOrganisation(tx, organisationId)
   const found = (await findMember(tx, organisationId, personId)) ?? refuseMissing('usr', personId)
+  const { by } = change
+  const changer = await findMember(tx, organisationId, by.personId)
+  if (changer === undefined || !isAtLeast(roleOf(changer.role), by.role)) {
+    refuse('FORBIDDEN', 'Cannot do this any more: your own role was lowered meanwhile')
+  }
   if (found.role === 'owner') demandOwner(change)
   return found
+}
+
+/** A person who leaves with a kept key would go on in the organisation by it. */
+function refuseOwnKeep({ personId, by }: MemberChange, keep: ReadonlySet<string>): void {
+  if (keep.size === 0 || personId !== by.personId) return
+  refuseField('query.keep', 'Cannot keep keys and agents of your own: another member has to')
 }
 
 function demandOwner({ by }: MemberChange): void {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 
+import { lowerOf, roleOf, type Role } from '../../accounts/role.ts'
 import { API_WINDOW_SECONDS } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 
@@ -12,6 +13,8 @@ export interface Agent {
   email: string
   name: string
   tokenHint: string
+  /** It never acts with more than this role; null: with that of its member. */
+  roleMax: string | null
   /** The project that it acts in; null: none is selected. */
   projectId: string | null
   expiresAt: Date | null
@@ -28,8 +31,8 @@ export interface AgentUse {
   id: string
   organisationId: string
   personId: string
-  /** The role of its member at this moment. */
-  role: string
+  /** The role of its member at this moment, or its `roleMax` if that is lower. */
+  role: Role
   /** Calls of the running window, this one included. */
   calls: number
   windowStartedAt: Date
@@ -50,7 +53,7 @@ export async function useAgent(
   // A window that begins in the future was begun before the clock was set back.
   const isRunning = sql`agent.window_started_at > ${new Date(nowMs - API_WINDOW_SECONDS * 1_000)}
     and agent.window_started_at < ${new Date(nowMs + API_WINDOW_SECONDS * 1_000)}`
-  const { rows } = await sql<AgentUse>`
+  const { rows } = await sql<Omit<AgentUse, 'role'> & { role: string; roleMax: string | null }>`
     with used as (
       update agent set
         window_requests = case when ${isRunning} then agent.window_requests + 1 else 1 end,
@@ -61,24 +64,28 @@ export async function useAgent(
         and membership.organisation_id = agent.organisation_id
         and membership.person_id = agent.person_id
       returning agent.id, agent.organisation_id, agent.person_id, agent.project_id,
-        agent.window_requests, agent.window_started_at, membership.role
+        agent.window_requests, agent.window_started_at, membership.role, agent.role_max
     )
-    select used.id, used.organisation_id as "organisationId", used.person_id as "personId", used.role,
+    select used.id, used.organisation_id as "organisationId", used.person_id as "personId",
+      used.role, used.role_max as "roleMax",
       used.window_requests as calls, used.window_started_at as "windowStartedAt",
       selected.id as "projectId", selected.name as "projectName",
       set_config('synchronous_commit', 'off', true)
     from used
     left join project selected on selected.id = used.project_id
       and selected.organisation_id = used.organisation_id`.execute(db)
-  return rows[0]
+  const [row] = rows
+  if (row === undefined) return undefined
+  const { roleMax, ...use } = row
+  return { ...use, role: actingRole({ role: row.role, roleMax }) }
 }
 
-/** The role of its member; undefined once the agent may do nothing any more. */
+/** The role that it acts with; undefined once the agent may do nothing any more. */
 export async function findRoleOfAgent(
   db: Db,
   id: string,
   nowMs: number,
-): Promise<string | undefined> {
+): Promise<Role | undefined> {
   const row = await db
     .selectFrom('agent')
     .innerJoin('membership', (join) =>
@@ -86,11 +93,11 @@ export async function findRoleOfAgent(
         .onRef('membership.organisation_id', '=', 'agent.organisation_id')
         .onRef('membership.person_id', '=', 'agent.person_id'),
     )
-    .select('membership.role')
+    .select(['membership.role', 'agent.role_max as roleMax'])
     .where('agent.id', '=', id)
     .where(isLive(new Date(nowMs)))
     .executeTakeFirst()
-  return row?.role
+  return row && actingRole(row)
 }
 
 export async function insertAgent(
@@ -139,6 +146,23 @@ export async function revokeAgent(db: Db, id: string, now: Date): Promise<void> 
     .execute()
 }
 
+/** Gives an agent to another member; it never acts with more than `roleMax`. */
+export async function handAgent(
+  db: Db,
+  id: string,
+  { personId, roleMax }: { personId: string; roleMax: Role },
+): Promise<void> {
+  await db
+    .updateTable('agent')
+    .set({ person_id: personId, role_max: roleMax })
+    .where('id', '=', id)
+    .execute()
+}
+
+function actingRole({ role, roleMax }: { role: string; roleMax: string | null }): Role {
+  return roleMax === null ? roleOf(role) : lowerOf(roleOf(role), roleOf(roleMax))
+}
+
 function isLive(now: Date) {
   return sql<boolean>`agent.revoked_at is null and (agent.expires_at is null or agent.expires_at > ${now})`
 }
@@ -154,6 +178,7 @@ function agents(db: Db) {
       'person.email',
       'agent.name',
       'agent.token_hint as tokenHint',
+      'agent.role_max as roleMax',
       'agent.project_id as projectId',
       'agent.expires_at as expiresAt',
       'agent.revoked_at as revokedAt',

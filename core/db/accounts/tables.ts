@@ -54,6 +54,8 @@ export interface AccountTables {
     name: string
     token_hash: Buffer
     token_hint: string
+    /** It never acts with more than this role; null: with that of its member. */
+    role_max: Generated<string | null>
     /** The project that it acts in; null: none is selected. */
     project_id: string | null
     expires_at: Time | null

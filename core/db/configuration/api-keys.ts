@@ -156,6 +156,11 @@ export async function revokeApiKey(db: Db, id: string, now: Date): Promise<void>
     .execute()
 }
 
+/** Gives a key to another person: it ends when their membership does. */
+export async function handApiKey(db: Db, id: string, personId: string): Promise<void> {
+  await db.updateTable('api_key').set({ created_by: personId }).where('id', '=', id).execute()
+}
+
 function toApiKey(row: Selectable<Tables['api_key']>): ApiKey {
   return {
     id: row.id,

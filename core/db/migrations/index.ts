@@ -29,6 +29,7 @@ import { up as addresses } from './0026-addresses.ts'
 import { up as alertsOfProjects } from './0027-alerts-of-projects.ts'
 import { up as verifiedPeople } from './0028-verified-people.ts'
 import { up as signUpNetworks } from './0029-sign-up-networks.ts'
+import { up as keptAgents } from './0030-kept-agents.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -61,4 +62,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0027-alerts-of-projects': { up: alertsOfProjects },
   '0028-verified-people': { up: verifiedPeople },
   '0029-sign-up-networks': { up: signUpNetworks },
+  '0030-kept-agents': { up: keptAgents },
 }

@@ -2,21 +2,19 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { callAuth, type Member, type Role } from '../../api/auth.ts'
-import { DangerAction } from '../../parts/danger-action.tsx'
-import { useAction } from '../../parts/forms/form.tsx'
+import type { Member } from '../../api/auth.ts'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
-import { ActionFault, Loaded } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { counted } from '../../parts/words/numbers.ts'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
 import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { forgetProject, useSession } from '../../shell/session.ts'
+import { useSession } from '../../shell/session.ts'
 import { Invitations } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
-import { useInvitations, useMembers, useMembersAgain, useOrganisationPath } from './queries.ts'
-
-export const ROLES = ['owner', 'admin', 'member'] as const
+import { useInvitations, useMembers } from './queries.ts'
+import { RemoveMember } from './remove-member.tsx'
+import { RoleField } from './role-field.tsx'
 
 export function Members() {
   const { mayAll } = useProject()
@@ -83,21 +81,12 @@ function Seats({ members }: { members: number | undefined }) {
 }
 
 function MemberRow({ member }: { member: Member }) {
-  const { mayAll } = useProject()
   const { user } = useSession()
-  const path = useOrganisationPath()
-  const again = useMembersAgain()
-  const isSelf = member.id === user.id
-  const [wanted, setWanted] = useState<Role>(member.role)
-  const change = useAction(
-    () => callAuth('PATCH', `${path}/members/${member.id}`, { role: wanted }),
-    () => void again(),
-  )
   return (
     <tr>
       <td>
         {member.name}
-        {isSelf && <span className="muted"> (you)</span>}
+        {member.id === user.id && <span className="muted"> (you)</span>}
       </td>
       <td data-label="Email">{member.email}</td>
       <td data-label="Last seen">
@@ -108,58 +97,11 @@ function MemberRow({ member }: { member: Member }) {
         )}
       </td>
       <td data-label="Role">
-        <span className="buttons">
-          <select
-            aria-label={`Role of ${member.name}`}
-            value={wanted}
-            disabled={!mayAll}
-            title={mayAll ? undefined : OWNERS_ONLY}
-            onChange={(event) => {
-              const role = ROLES.find((each) => each === event.target.value)
-              if (role !== undefined) setWanted(role)
-            }}
-          >
-            {ROLES.map((role) => (
-              <option key={role}>{role}</option>
-            ))}
-          </select>
-          {wanted !== member.role && (
-            <button
-              type="button"
-              className="button"
-              disabled={change.isRunning}
-              onClick={change.run}
-            >
-              Save
-            </button>
-          )}
-        </span>
-        <ActionFault error={change.error} />
+        <RoleField member={member} />
       </td>
       <td>
-        <DangerAction
-          name="Remove…"
-          title={`Remove ${member.name}?`}
-          action="Remove"
-          isAllowed={mayAll || isSelf}
-          run={async () => {
-            await callAuth('DELETE', `${path}/members/${member.id}`)
-            if (isSelf) leave()
-            else await again()
-          }}
-        >
-          <p>
-            The next request of this person is refused. The keys and agents that they made end, for
-            good.
-          </p>
-        </DangerAction>
+        <RemoveMember member={member} />
       </td>
     </tr>
   )
-}
-
-/** Begins anew, with what the person still belongs to. */
-function leave(): void {
-  forgetProject()
-  location.assign('/')
 }

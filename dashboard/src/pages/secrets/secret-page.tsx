@@ -13,6 +13,15 @@ export interface Secrets {
   agent: Agent
 }
 
+export function useSecrets<K extends keyof Secrets>(kind: K) {
+  const path = useOrganisationPath()
+  return useQuery({
+    queryKey: [path, `${kind}s`],
+    queryFn: () =>
+      callAuth<{ data: Secrets[K][] }>('GET', `${path}/${kind}s`).then(({ data }) => data),
+  })
+}
+
 /** The page of a kind: its secrets, of which none is shown, and the dialog that makes one. */
 export function SecretPage<K extends keyof Secrets>({
   kind,
@@ -31,13 +40,8 @@ export function SecretPage<K extends keyof Secrets>({
   dialog: (onClose: () => void) => ReactNode
   row: (secret: Secrets[K]) => ReactNode
 }) {
-  const path = useOrganisationPath()
   const [isMaking, setMaking] = useState(false)
-  const secrets = useQuery({
-    queryKey: [path, `${kind}s`],
-    queryFn: () =>
-      callAuth<{ data: Secrets[K][] }>('GET', `${path}/${kind}s`).then(({ data }) => data),
-  })
+  const secrets = useSecrets(kind)
   const name = kind === 'key' ? 'Key' : 'Agent'
   return (
     <>

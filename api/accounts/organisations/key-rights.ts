@@ -22,7 +22,7 @@ export function refuseAbove(role: Role, wish: Permissions | null): void {
 }
 
 /** The resources on which permissions go further than a person of the role may grant. */
-function resourcesAbove(role: Role, permissions: Permissions | null): string[] {
+export function resourcesAbove(role: Role, permissions: Permissions | null): string[] {
   const grantable = grantableBy(role)
   const above = NEEDS.filter((need) => covers(permissions, need) && !covers(grantable, need))
   return [...new Set(above.map(({ resource }) => resource))]

@@ -1,0 +1,43 @@
+import { useState } from 'react'
+
+import { callAuth, type Member } from '../../api/auth.ts'
+import { DangerAction } from '../../parts/danger-action.tsx'
+import { useProject } from '../../shell/project.tsx'
+import { forgetProject, useSession } from '../../shell/session.ts'
+import { keepQuery, MadeList } from './made-list.tsx'
+import { useMembersAgain, useOrganisationPath } from './queries.ts'
+
+/** Removes another member, whose keys and agents the remover may keep, or oneself. */
+export function RemoveMember({ member }: { member: Member }) {
+  const { mayAll } = useProject()
+  const { user } = useSession()
+  const path = useOrganisationPath()
+  const again = useMembersAgain()
+  const [keep, setKeep] = useState<string[]>([])
+  const isSelf = member.id === user.id
+  return (
+    <DangerAction
+      name="Remove…"
+      title={`Remove ${member.name}?`}
+      action="Remove"
+      isAllowed={mayAll || isSelf}
+      run={async () => {
+        await callAuth('DELETE', `${path}/members/${member.id}${keepQuery(keep)}`)
+        if (isSelf) leave()
+        else await again()
+      }}
+    >
+      <p>
+        The next request of this person is refused. The keys and agents that they made end, for good
+        {isSelf ? '.' : '; those that you keep become yours, and whoever has their text can go on.'}
+      </p>
+      <MadeList member={member} keep={keep} {...(isSelf ? {} : { onChange: setKeep })} />
+    </DangerAction>
+  )
+}
+
+/** Begins anew, with what the person still belongs to. */
+function leave(): void {
+  forgetProject()
+  location.assign('/')
+}
