@@ -192,6 +192,30 @@ describe('handshakeBefore()', () => {
     expect(before('eventGrid', { ...change, query: 'token=x' })).toBeUndefined()
   })
 
+  test('cloudEvents: grants leave to send without a token, and to a plain origin alone', () => {
+    const change = (origin: string) => ({
+      method: 'OPTIONS',
+      headers: { 'webhook-request-origin': origin, 'webhook-request-rate': '120' },
+    })
+    expect(before('cloudEvents', change('eventemitter.example.com'))).toEqual({
+      kind: 'answer',
+      answer: {
+        status: 200,
+        headers: {
+          allow: 'POST',
+          'webhook-allowed-origin': 'eventemitter.example.com',
+          'webhook-allowed-rate': '*',
+        },
+        body: '',
+      },
+    })
+    for (const origin of ['', 'a b', '<script>', 'a, b', 'a\r\nx: y', 'a'.repeat(256)]) {
+      expect(before('cloudEvents', change(origin)), origin).toBeUndefined()
+    }
+    expect(before('cloudEvents', { method: 'OPTIONS' })).toBeUndefined()
+    expect(before('cloudEvents', { ...change('a.test'), method: 'POST' })).toBeUndefined()
+  })
+
   test('asana and notion: a secret is captured only while there is none or the window is open', () => {
     const asana = { method: 'POST', headers: { 'x-hook-secret': 'asana-secret' } }
     const notion = { method: 'POST', body: '{"verification_token":"secret_notion"}' }

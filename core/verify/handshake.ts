@@ -82,7 +82,8 @@ const BEFORE: Readonly<Partial<Record<HandshakeKind, Handshake>>> = {
     view.request.method === 'POST' && view.request.body.length === 0
       ? echo(queryValue(view, 'validationToken') ?? queryValue(view, 'validationtoken'))
       : undefined,
-  eventGrid: cloudEventsOptions,
+  cloudEvents,
+  eventGrid: eventGridOptions,
   asana,
   notion,
   woocommerce,
@@ -160,14 +161,24 @@ function braintree({ view, config, secrets }: Occasion): HandshakeAction | undef
   return text(200, `${publicKey}|${createHmac('sha1', key).update(challenge).digest('hex')}`)
 }
 
-/** The handshake of CloudEvents: the sender asks for leave before it sends. */
-function cloudEventsOptions({ view, config, secrets }: Occasion): HandshakeAction | undefined {
+/** The sender asks for leave before it sends, and need not show the token for it (CloudEvents, HTTP webhook, section 4). */
+function cloudEvents({ view }: Occasion): HandshakeAction | undefined {
   const origin = view.request.headers['webhook-request-origin']
   if (view.request.method !== 'OPTIONS' || origin === undefined) return undefined
   if (!/^[A-Za-z0-9.:/*_-]{1,255}$/.test(origin)) return undefined
-  if (config.type === 'shared_token' && !isVerified(view, config, secrets)) return undefined
-  const headers = { 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*' }
+  const headers = {
+    allow: 'POST',
+    'webhook-allowed-origin': origin,
+    'webhook-allowed-rate': '*',
+  }
   return { kind: 'answer', answer: { status: 200, headers, body: '' } }
+}
+
+/** Event Grid sends the token of the address with this too. */
+function eventGridOptions(occasion: Occasion): HandshakeAction | undefined {
+  const { view, config, secrets } = occasion
+  if (config.type === 'shared_token' && !isVerified(view, config, secrets)) return undefined
+  return cloudEvents(occasion)
 }
 
 function asana({ view, secrets }: Occasion): HandshakeAction | undefined {

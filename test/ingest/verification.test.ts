@@ -279,6 +279,27 @@ test('webSub: a hub is echoed for the topic of the source, and gets 404 for anot
   }
 })
 
+test('cloudEvents: OPTIONS with an origin is granted, and its events need the token', async () => {
+  const source = await relay.make('sources', {
+    verifier: { preset: 'cloudEvents', secret: SECRET },
+  })
+  const origin = 'eventemitter.example.com'
+  await shakes(
+    source,
+    { method: 'OPTIONS', headers: { 'webhook-request-origin': origin } },
+    {
+      status: 200,
+      text: '',
+      headers: { allow: 'POST', 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*' },
+    },
+  )
+  expect(await relay.send(source, { method: 'OPTIONS' })).toMatchObject({ status: 405 })
+  const event = { 'ce-type': 'a.b', 'ce-source': '/a', 'ce-id': '1' }
+  expect(await relay.send(source, { body: '{}', headers: event })).toMatchObject({ status: 401 })
+  const headers = { ...event, authorization: `Bearer ${SECRET}` }
+  expect(await relay.send(source, { body: '{}', headers })).toMatchObject({ status: 200 })
+})
+
 test('a challenge sent to a source of another preset is no handshake', async () => {
   const source = await relay.make('sources', { verifier: { preset: 'github', secret: SECRET } })
   const path = '?hub.mode=subscribe&hub.verify_token=hello&hub.challenge=42'

@@ -12,6 +12,7 @@ export type HandshakeKind =
   | 'empty'
   | 'graph'
   | 'eventGrid'
+  | 'cloudEvents'
   | 'slack'
   | 'discord'
   | 'twitch'

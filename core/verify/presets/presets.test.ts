@@ -50,7 +50,7 @@ const CATALOGUE =
   woocommerce xero quickbooks docusign line heroku typeform x airtable adyenPlatform intercom vercel trello mandrill
   pagerduty circleci slack zoom stripe mux calendly workos sanity paddle recurly revolut coinbaseCdp contentful square
   linear zendesk hubspotV3 hubspotV2 hubspotV1 twitch box mailgun braintree sendgrid discord telnyx kick paypal plaid
-  netlify pubSub eventGridEntra gitlab telegram okta auth0 graph dockerHub mailchimp eventGrid postmark azure chargebee
+  netlify pubSub eventGridEntra gitlab telegram okta auth0 graph dockerHub mailchimp eventGrid cloudEvents postmark azure chargebee
   sendgridInbound zendeskBasic docusignBasic twilio adyen awsSns`.split(/\s+/)
 
 test.each(entries.map((entry) => [entry.preset, entry] as const))(

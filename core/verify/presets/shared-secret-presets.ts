@@ -32,6 +32,16 @@ export const SHARED_SECRET_PRESETS: Presets = {
     handshake: 'eventGrid',
     eventTypeField: 'body[0].eventType',
   }),
+  // In binary mode; the structured one has the same attributes in the body.
+  cloudEvents: {
+    config: {
+      type: 'shared_token',
+      token: { in: 'header', name: 'authorization', prefix: 'Bearer ' },
+    },
+    handshake: 'cloudEvents',
+    eventTypeField: 'header.ce-type',
+    idempotencyKeys: ['header.ce-source', 'header.ce-id'],
+  },
   azure: token('query', 'token', {}),
   postmarkToken: token('query', 'token', POSTMARK),
   postmark: basic(POSTMARK),
