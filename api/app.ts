@@ -76,7 +76,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   app.setNotFoundHandler(() => refuseRoute())
   app.addHook('onRequest', async (request, reply) => {
     if (isClosing(request.raw.socket)) return reply.hijack()
-    void reply.header('x-request-id', request.id)
+    void reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
     const fault = hostFault(request.raw)
     if (fault !== undefined) refuseField('request', fault.message)
     // Runs before the body is read: a request to no route has its body ignored.
@@ -148,6 +148,7 @@ function answerFault({ status, code, message: said }: EdgeFault, requestId: stri
   return {
     headers: {
       'x-request-id': requestId,
+      'x-content-type-options': 'nosniff',
       'content-type': 'application/json; charset=utf-8',
     },
     body: JSON.stringify({ code, status, message, data }),

@@ -16,6 +16,7 @@ import type { KeyStore } from '../core/verify/keys.ts'
 import type { CallerLimits } from './auth/caller-limits.ts'
 import type { Principal } from './auth/principal.ts'
 import type { BuiltFiles } from './dashboard/built-files.ts'
+import type { LargeAnswers } from './large-answers.ts'
 import type { Post } from './mail/post.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { Provider } from './sign-on/provider.ts'
@@ -33,6 +34,7 @@ export interface Deps {
   shares: OrganisationShares
   /** Searches, counts and statistics. */
   reads: SharedReads
+  largeAnswers: LargeAnswers
   nats: NatsConnection
   clock: Clock
   keyring: Keyring

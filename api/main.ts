@@ -31,6 +31,7 @@ import { CallerLimits } from './auth/caller-limits.ts'
 import { readBuiltFiles } from './dashboard/built-files.ts'
 import { SIGNATURE_TESTS_PER_SECOND } from './deps.ts'
 import { LiveStreams } from './events/live/live-streams.ts'
+import { LargeAnswers } from './large-answers.ts'
 import { openPost } from './mail/post.ts'
 import { SharedReads } from './shared-reads.ts'
 import { openProvider } from './sign-on/provider.ts'
@@ -78,6 +79,7 @@ await using app = buildApp({
   lists,
   shares,
   reads: new SharedReads(searches, shares),
+  largeAnswers: new LargeAnswers(),
   nats,
   clock,
   keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),

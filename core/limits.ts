@@ -19,6 +19,9 @@ export const METADATA_KEYS_MAX = 50
 export const METADATA_VALUE_LENGTH_MAX = 500
 export const API_BODY_BYTES_MAX = 1024 * 1024
 
+/** Bodies at `/auth` and at the public endpoints of connectors, which are read of anybody. Ours. */
+export const PUBLIC_BODY_BYTES_MAX = 16 * 1024
+
 /** (decisions: Conventions of the API, `Idempotency-Key`) */
 export const IDEMPOTENCY_HOURS = 24
 export const IDEMPOTENCY_WAIT_MS = 10_000
@@ -34,6 +37,20 @@ export const IDEMPOTENCY_CLAIM_MS = 90_000
 export const READS_POOL = 4
 export const READS_PER_ORGANISATION = 2
 export const READS_WAITING_MAX = 20
+
+/**
+ * Answers that show a body of more bytes than the first number: how many an API process gives at once, and an organisation in
+ * one; how many of it may wait; and the rate at which a client has to take one, in each so many seconds. Ours.
+ */
+export const SMALL_BODY_BYTES_MAX = 64 * 1024
+export const ANSWERS_PER_PROCESS = 16
+export const ANSWERS_PER_ORGANISATION = 2
+export const ANSWERS_WAITING_MAX = 20
+export const ANSWER_BYTES_PER_SECOND_MIN = 64 * 1024
+export const ANSWER_RATE_SECONDS = 10
+
+/** Bytes of a body that `GET /v1/events/{id}` shows of it alone where it is asked to. Ours. */
+export const BODY_START_BYTES_MAX = 64 * 1024
 
 /** An event loop that stands still for longer is counted and logged; no input may hold one for half of it. Ours. */
 export const LOOP_STALL_MS = 100

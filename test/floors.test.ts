@@ -113,9 +113,10 @@ const FLOORS: readonly (readonly string[])[][] = [
     ['dataplane/housekeeper'],
   ],
   [
-    ['api/auth', 'api/http/fixed.ts', 'api/migrate', 'api/openapi/json.ts'],
+    ['api/answers', 'api/auth', 'api/http/fixed.ts', 'api/migrate', 'api/openapi/json.ts'],
     [
       'api/dashboard',
+      'api/large-answers.ts',
       'api/mail',
       'api/openapi/code',
       'api/shared-reads.ts',

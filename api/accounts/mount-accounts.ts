@@ -5,6 +5,7 @@ import type { SessionUse } from '../../core/db/accounts/sessions.ts'
 import type { Actor } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
 import { decodeId } from '../../core/ids.ts'
+import { PUBLIC_BODY_BYTES_MAX } from '../../core/limits.ts'
 import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 import { readInput } from '../http/call.ts'
@@ -41,6 +42,7 @@ function mountRoute(
   app.route({
     method: route.method,
     url: `/auth${route.path}`,
+    bodyLimit: PUBLIC_BODY_BYTES_MAX,
     onRequest: async (request, reply) => {
       void reply.header('cache-control', 'no-store')
       await limits.take(route.isSignIn === true ? 'sign-in' : 'other', callerAddress(request))

@@ -1,6 +1,10 @@
 import { z } from 'zod'
 
-import { EVENT_WAIT_SECONDS_MAX, SEARCH_LENGTH_MAX } from '../../core/limits.ts'
+import {
+  BODY_START_BYTES_MAX,
+  EVENT_WAIT_SECONDS_MAX,
+  SEARCH_LENGTH_MAX,
+} from '../../core/limits.ts'
 import { Delivery } from '../deliveries/shape.ts'
 import { Event, EventStatus, EventSummary, EventTypeFilter } from '../events/shape.ts'
 import { Timeline } from '../events/timeline-shape.ts'
@@ -78,7 +82,8 @@ export const EVENT_CAPABILITIES = [
       ...notice,
     }),
     async run({ input, ask }) {
-      const event = await ask('getEvent', { params: { id: input.eventId } }, Event)
+      const question = { params: { id: input.eventId }, query: { bodyBytes: BODY_START_BYTES_MAX } }
+      const event = await ask('getEvent', question, Event)
       const deliveries = event.deliveries.slice(0, DELIVERIES_SHOWN)
       return { ...viewShownEvent(event), deliveries, ...noticed }
     },

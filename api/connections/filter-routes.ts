@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { readBody } from '../../core/db/events/bodies.ts'
 import { findEvent } from '../../core/db/events/events.ts'
 import type { Reach } from '../../core/db/lists/page.ts'
 import { parseHeaders } from '../../core/delivery/delivery-headers.ts'
@@ -90,7 +91,8 @@ export const FILTER_ROUTES = [
 
 async function eventOf(deps: Deps, reach: Reach, id: string): Promise<Matchable> {
   const event = (await findEvent(deps.db, reach, id)) ?? refuseMissing('evt', id)
-  const request = storedRequest({ ...event, headers: parseHeaders(event.headers) })
+  const { raw } = (await readBody(deps.db, id)) ?? refuseMissing('evt', id)
+  const request = storedRequest({ ...event, headers: parseHeaders(event.headers), raw })
   return matchableOf(request, event.eventType)
 }
 

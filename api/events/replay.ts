@@ -1,12 +1,14 @@
 import {
   countReplays,
   deliveriesFor,
+  needBodies,
   refusalOfReplay,
   routesOf,
   type ReplayRefusal,
 } from '../../core/actions/replay.ts'
 import { timestamp } from '../../core/clock.ts'
 import { findDelivery, type Delivery } from '../../core/db/deliveries/read/deliveries.ts'
+import { readBody } from '../../core/db/events/bodies.ts'
 import { lockEvent, type Event } from '../../core/db/events/events.ts'
 import { insertReplay } from '../../core/db/events/replays.ts'
 import { refuse } from '../../core/errors.ts'
@@ -24,6 +26,8 @@ const BECAUSE: Record<Exclude<ReplayRefusal, 'quota_exceeded'>, string> = {
   past_retention: 'it is past retention',
 }
 
+const NO_BODY = { raw: Buffer.alloc(0) }
+
 /** Makes new deliveries of an event and tells the workers. Throws the refusals of the replay route. */
 export async function replayEvent(
   deps: Deps,
@@ -38,8 +42,10 @@ export async function replayEvent(
     const refusal = refusalOfReplay(event, plan, now.getTime())
     if (refusal !== undefined) refuseReplay(event, BECAUSE[refusal])
     const routes = await routesOf(tx, new Set([event.sourceId]))
-    const stored = (await lockEvent(tx, event.id)) ?? refuseMissing('evt', event.id)
-    const deliveries = deliveriesFor({ ...event, retentionClass: stored }, routes, { plan, now })
+    const missing = (): never => refuseMissing('evt', event.id)
+    const retentionClass = (await lockEvent(tx, event.id)) ?? missing()
+    const { raw } = needBodies(routes) ? ((await readBody(tx, event.id)) ?? missing()) : NO_BODY
+    const deliveries = deliveriesFor({ ...event, retentionClass, raw }, routes, { plan, now })
     const fanOut = deliveries.length
     const counted = { organisationId, standing, now }
     const { areAdmitted, quota } = await countReplays(tx, counted, [fanOut])

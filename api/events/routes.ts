@@ -1,15 +1,19 @@
 import { z } from 'zod'
 
 import { deliveriesOfEvent } from '../../core/db/deliveries/read/deliveries.ts'
+import { readBody, readBodyStart } from '../../core/db/events/bodies.ts'
 import { findEvent, hasAnyEvent } from '../../core/db/events/events.ts'
 import { firstIdAt } from '../../core/ids.ts'
-import { SEARCH_LENGTH_MAX } from '../../core/limits.ts'
+import { BODY_START_BYTES_MAX, SMALL_BODY_BYTES_MAX, SEARCH_LENGTH_MAX } from '../../core/limits.ts'
+import { wholeText } from '../answers/json-parts.ts'
+import { JsonText } from '../answers/json-text.ts'
 import { Delivery, viewDelivery } from '../deliveries/shape.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
 import { refuseMissing } from '../http/failure.ts'
 import { Cursor, From, IdInput, Limit, NoMembers, SortDir, Timestamp, To } from '../http/fields.ts'
 import { route } from '../http/route.ts'
 import { findPage } from './event-page.ts'
+import { eventText } from './event-text.ts'
 import { replayEvent } from './replay.ts'
 import type { EventPage } from './settling.ts'
 import {
@@ -17,7 +21,7 @@ import {
   EventStatus,
   EventSummary,
   EventTypeFilter,
-  viewEvent,
+  viewEventStart,
   viewEventSummary,
 } from './shape.ts'
 import { Timeline } from './timeline-shape.ts'
@@ -45,6 +49,18 @@ const EventQuery = z.strictObject({
     ),
   sortBy: z.enum(['createdAt']).default('createdAt').describe('The time to sort by.'),
   sortDir: SortDir,
+})
+
+const OneEventQuery = z.strictObject({
+  bodyBytes: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(BODY_START_BYTES_MAX)
+    .optional()
+    .describe(
+      'Shows at most so many bytes of the body, in `raw` and `rawBase64`; `payload` is then null. Without it the body is whole.',
+    ),
 })
 
 const EventList = z
@@ -133,14 +149,26 @@ export const EVENT_ROUTES = [
     permission: read,
     scope: 'reach',
     params: { id: 'evt' },
-    query: noQuery,
+    query: OneEventQuery,
     body: null,
     responses: { 200: Event },
     errors: [],
-    async handle({ deps, reach, params }) {
-      const event = (await findEvent(deps.db, reach, params.id)) ?? refuseMissing('evt', params.id)
-      const deliveries = await deliveriesOfEvent(deps.lists, event, SHOWN_DELIVERIES)
-      return { status: 200, body: viewEvent(event, deliveries.map(viewDelivery)) }
+    async handle({ deps, principal, reach, params, query, hasLeft }) {
+      const missing = (): never => refuseMissing('evt', params.id)
+      const row = (await findEvent(deps.db, reach, params.id)) ?? missing()
+      const rows = await deliveriesOfEvent(deps.lists, row, SHOWN_DELIVERIES)
+      const deliveries = rows.map(viewDelivery)
+      if (query.bodyBytes !== undefined) {
+        const start = (await readBodyStart(deps.db, row.id, query.bodyBytes)) ?? missing()
+        return { status: 200, body: viewEventStart(row, start, deliveries) }
+      }
+      const write = async (): Promise<AsyncGenerator<Buffer>> =>
+        await eventText({ row, deliveries }, (await readBody(deps.db, row.id)) ?? missing())
+      const text =
+        row.sizeBytes > SMALL_BODY_BYTES_MAX
+          ? await deps.largeAnswers.open(principal.organisationId, write, hasLeft)
+          : await wholeText(await write())
+      return { status: 200, body: new JsonText(text) }
     },
   }),
   route({

@@ -88,20 +88,35 @@ export function viewEventSummary(row: SummaryRow): z.output<typeof EventSummary>
   }
 }
 
-export function viewEvent(
+/** All of an `Event` before its body and its deliveries. */
+export function viewEventHead(
   row: Row,
-  deliveries: z.output<typeof Delivery>[],
-): z.output<typeof Event> {
+): Omit<z.output<typeof Event>, 'payload' | 'raw' | 'rawBase64' | 'deliveries'> {
   const headers = parseHeaders(row.headers)
-  const request = storedRequest({ ...row, headers })
-  const came = row.mail ?? row.raw
+  const { query } = storedRequest({ ...row, headers, raw: NO_BODY })
   return {
     ...viewEventSummary(row),
     headers: asText(headers),
-    query: request.query.map(([name, value]) => [name, value]),
-    payload: request.payload(),
-    raw: came.toString('utf8'),
-    rawBase64: came.toString('base64'),
+    query: query.map(([name, value]) => [name, value]),
+  }
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+/** An event with the first bytes of its body alone. */
+export function viewEventStart(
+  row: Row,
+  start: Buffer,
+  deliveries: z.output<typeof Delivery>[],
+): z.output<typeof Event> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const isCut = start.length < row.sizeBytes
+  return {
+    ...viewEventHead(row),
+    payload: null,
+    // A character that was cut in two is left out.
+    raw: decoder.decode(start, { stream: isCut }),
+    rawBase64: start.toString('base64'),
     deliveries,
   }
 }

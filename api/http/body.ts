@@ -1,9 +1,21 @@
 import { refuseField } from '../../core/errors.ts'
 import { API_BODY_VALUES_MAX } from '../../core/limits.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfString,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../core/request/json-text.ts'
 import { ExactNumber, parseExactJson } from '../../core/request/json.ts'
 
 /** Far deeper than any member of ours; a document that is nested for its own sake stops here. */
 const DEPTH_MAX = 64
+
+const TOO_MANY = `Holds more than ${API_BODY_VALUES_MAX} values`
+const TOO_DEEP = `Nested more than ${DEPTH_MAX} levels deep`
 
 /** The JSON of a request's body, still to be checked by `refuseUnstorable`; undefined when there is none. */
 export function readBody(bytes: unknown, contentType: string | undefined): unknown {
@@ -23,10 +35,9 @@ export function refuseUnstorable(part: string, root: unknown): void {
   const open: Place[] = []
   let values = 0
   const enter = (value: unknown, key: string | number, inside: Place | undefined): void => {
-    if (++values > API_BODY_VALUES_MAX)
-      refuseField(part, `Holds more than ${API_BODY_VALUES_MAX} values`)
+    if (++values > API_BODY_VALUES_MAX) refuseField(part, TOO_MANY)
     const place = { value, key, inside, depth: inside === undefined ? 0 : inside.depth + 1 }
-    if (place.depth > DEPTH_MAX) refuseField(part, `Nested more than ${DEPTH_MAX} levels deep`)
+    if (place.depth > DEPTH_MAX) refuseField(part, TOO_DEEP)
     if (typeof value === 'string') refuseText(value, place)
     else if (value instanceof ExactNumber) refuseInexact(place)
     else if (typeof value === 'object' && value !== null) open.push(place)
@@ -77,9 +88,36 @@ function pathOf({ key, inside }: Place): string {
   return inside === undefined ? String(key) : `${pathOf(inside)}.${key}`
 }
 
-/** Throws for what is no JSON in UTF-8. */
+/** Throws for what is no JSON in UTF-8, and refuses what is too much of it before it is parsed. */
 export function parseJson(bytes: Buffer): unknown {
-  return parseExactJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  refuseMuch(text)
+  return parseExactJson(text)
+}
+
+/** A value stands behind each comma; the others are counted by `refuseUnstorable`. */
+function refuseMuch(text: string): void {
+  let commas = 0
+  let depth = 0
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at) - 1
+        break
+      case COMMA:
+        if (++commas >= API_BODY_VALUES_MAX) refuseField('body', TOO_MANY)
+        break
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (++depth > DEPTH_MAX + 1) refuseField('body', TOO_DEEP)
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        depth -= 1
+        break
+      default:
+    }
+  }
 }
 
 function parse(bytes: Buffer): unknown {
@@ -89,8 +127,6 @@ function parse(bytes: Buffer): unknown {
     if (error instanceof SyntaxError || error instanceof TypeError) {
       refuseField('body', `Not valid JSON (${error.message})`)
     }
-    if (error instanceof RangeError)
-      refuseField('body', `Nested more than ${DEPTH_MAX} levels deep`)
     throw error
   }
 }

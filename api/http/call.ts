@@ -16,6 +16,7 @@ export interface RawInput {
   headers: Readonly<Record<string, string | string[] | undefined>>
   /** The parsed JSON; undefined when there is none. Read after the params, which name what is not found. */
   body: () => unknown
+  hasLeft?: () => boolean
 }
 
 /** Runs a route for whoever was admitted, by a key or in another way. Throws what the request is refused with. */
@@ -28,7 +29,7 @@ export async function runRoute(
   const { principal } = access
   demand(principal, route.permission)
   const input = readInput(route, raw, (sent) => demandKind(route, principal, sent))
-  return await route.handle({ deps, ...access, ...input })
+  return await route.handle({ deps, ...access, ...input, hasLeft: raw.hasLeft })
 }
 
 /** Runs a route that anybody may call. */

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
+import { PUBLIC_BODY_BYTES_MAX } from '../../core/limits.ts'
 import { nowDoing } from '../../core/loop/watch.ts'
+import { JSON_TYPE, JsonText } from '../answers/json-text.ts'
 import { admit } from '../auth/api-key.ts'
 import { callerAddress } from '../auth/caller-address.ts'
 import { demand, type Access } from '../auth/principal.ts'
@@ -76,6 +78,7 @@ function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void
     method: route.method,
     url: `/v1${route.path}`,
     config: { isPublic: true },
+    bodyLimit: PUBLIC_BODY_BYTES_MAX,
     // Before the body is read, as with keys.
     onRequest: async (request) => {
       const remoteIp = callerAddress(request)
@@ -115,10 +118,12 @@ async function answer(
     // A stream has no last word for a client that closed its sending side: it is gone.
     request.raw.socket.once('end', () => reply.raw.destroy())
   }
+  const isText = body instanceof JsonText
+  if (isText) void reply.type(JSON_TYPE)
   return await reply
     .code(status)
     .headers(headers ?? {})
-    .send(body)
+    .send(isText ? body.text : body)
 }
 
 /** A request as the seam takes it. */
@@ -129,6 +134,7 @@ export function rawInput(request: FastifyRequest): RawInput {
     query,
     headers,
     body: () => readBody(body, headers['content-type']),
+    hasLeft: () => request.raw.socket.destroyed,
   }
 }
 

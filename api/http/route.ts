@@ -2,6 +2,7 @@ import type { z } from 'zod'
 
 import type { Code } from '../../core/errors.ts'
 import type { Need } from '../../core/keys/permissions.ts'
+import type { JsonText } from '../answers/json-text.ts'
 import type { Access, Permission } from '../auth/principal.ts'
 import type { Deps } from '../deps.ts'
 import type { ParamKind } from './fields.ts'
@@ -24,7 +25,10 @@ interface Input<P, Q, B> {
 
 /** A handler gets who asks, what they may reach, and the input after its schemas. */
 export interface Call<P = Record<string, string>, Q = unknown, B = unknown>
-  extends Input<P, Q, B>, Access {}
+  extends Input<P, Q, B>, Access {
+  /** Whether the client is gone; absent for a call that came another way than by HTTP. */
+  hasLeft?: (() => boolean) | undefined
+}
 
 /** Who calls a public route, as far as can be told before the body is read. */
 export interface Caller {
@@ -46,7 +50,7 @@ interface PublicCall<
 
 export interface Answer {
   status: number
-  /** JSON, or a stream of what the route's content type says. */
+  /** A value of JSON or its text, or a stream of what the route's content type says. */
   body?: unknown
   headers?: Readonly<Record<string, string | string[]>>
 }
@@ -114,7 +118,7 @@ type Spec<
 
 type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined
 type Reply<S, T> = Pick<Answer, 'headers'> &
-  (T extends z.ZodType ? { status: S; body: z.input<T> } : { status: S })
+  (T extends z.ZodType ? { status: S; body: z.input<T> | JsonText } : { status: S })
 
 /** Ties a handler's types to its schemas, then forgets them, so that routes of all kinds make one list. */
 export function route<

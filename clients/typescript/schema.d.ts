@@ -4613,7 +4613,9 @@ export interface operations {
   }
   getEvent: {
     parameters: {
-      query?: never
+      query?: {
+        bodyBytes?: number
+      }
       header?: {
         'X-Project-Id'?: components['parameters']['ProjectId']
       }

@@ -59,25 +59,37 @@ export function sortedFields(fields: Fields): string {
 
 /** A name or value of a form or query, from binary string to binary string. */
 export function decodePart(text: string): string {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
-  return spaced.includes('%') ? percentDecode(spaced) : spaced
+  return text.includes('+') || text.includes('%') ? decoded(text, SPACE) : text
 }
 
 /** Decodes escapes and copies everything else. */
 export function percentDecode(text: string): string {
+  return decoded(text, PLUS)
+}
+
+/** `plus` is the byte that a plus sign stands for. */
+function decoded(text: string, plus: number): string {
   const bytes = Buffer.from(text, 'latin1')
   let length = 0
   for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0
-    const high = byte === PERCENT ? hexDigit(bytes[at + 1]) : -1
-    const low = high < 0 ? -1 : hexDigit(bytes[at + 2])
-    if (low >= 0) at += 2
-    bytes[length] = low < 0 ? byte : high * 16 + low
+    let byte = bytes[at] ?? 0
+    if (byte === PLUS) byte = plus
+    else if (byte === PERCENT) {
+      const high = hexDigit(bytes[at + 1])
+      const low = high < 0 ? -1 : hexDigit(bytes[at + 2])
+      if (low >= 0) {
+        at += 2
+        byte = high * 16 + low
+      }
+    }
+    bytes[length] = byte
     length += 1
   }
   return bytes.toString('latin1', 0, length)
 }
 
+const SPACE = 0x20
+const PLUS = 0x2b
 const PERCENT = 0x25
 
 function hexDigit(byte: number | undefined): number {

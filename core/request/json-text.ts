@@ -13,7 +13,7 @@ export const COMMA = 0x2c
 export const HYPHEN = 0x2d
 export const COLON = 0x3a
 export const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
+export const BACKSLASH = 0x5c
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
@@ -64,13 +64,14 @@ export function isDigit(code: number): boolean {
 }
 
 /* In some 25 ns each, as V8 takes them. */
-const COST_OF_VALUE = 1
-const COST_OF_CONTAINER = 4
+export const COST_OF_VALUE = 1
+export const COST_OF_CONTAINER = 4
 /** A name that stands in no object of this form before: V8 makes a class for it. */
-const COST_OF_NEW_NAME = 28
+export const COST_OF_NEW_NAME = 28
 /** A number that has to be compared with what JavaScript writes. */
-const COST_OF_NUMBER = 4
-const NAME_LENGTH_MAX = 64
+export const COST_OF_NUMBER = 4
+/** Longer names are taken for new. */
+export const NAME_LENGTH_MAX = 64
 
 const PRIME = 0x01000193
 
@@ -162,7 +163,7 @@ function isName(text: string, end: number): boolean {
 }
 
 /** Names of members, in order, in which objects of a text are alike. */
-class Forms {
+export class Forms {
   readonly #known = new Int32Array(SETS * PLACES)
   /** The names so far of each object that is open, by its depth. */
   readonly #forms = new Int32Array(JSON_DEPTH_MAX + 1)

@@ -94,7 +94,8 @@ function scanLong(text: string, isUnusual: (word: string) => boolean, share = 1)
 type Keeps = (text: string, value: number) => boolean
 
 const keepsText: Keeps = (text, value) => String(value) === text
-const isChanged = (word: string): boolean => !keepsText(word, Number(word))
+/** Whether JavaScript would write a number in another way. */
+export const isChanged = (word: string): boolean => !keepsText(word, Number(word))
 const keepsValue: Keeps = (text, value) =>
   Number.isFinite(value) && compareDecimals(text, String(value)) === 0
 

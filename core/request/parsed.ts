@@ -24,6 +24,13 @@ interface FilePart {
 
 type Format = 'json' | 'maybe_json' | 'form' | 'multipart' | 'none'
 
+/** The payload as it stands in the body, and as it is where that is not JSON or may not be read. */
+export interface StoredPayload {
+  /** Bytes that may be JSON, unchecked; undefined where the payload is made of something else. */
+  json: Buffer | undefined
+  otherwise: () => unknown
+}
+
 /** Forms of one field that carries the JSON a provider would send: GitHub and the forges, Mandrill. */
 const WRAPPERS: ReadonlySet<string> = new Set(['payload', 'mandrill_events'])
 
@@ -117,6 +124,19 @@ export class Parsed {
   payload(): unknown {
     this.#payload ??= { value: this.#readPayload() }
     return this.#payload.value
+  }
+
+  /** The `payload` for whoever copies it and has no use for its members. */
+  get storedPayload(): StoredPayload {
+    const { body } = this.#request
+    const isJson = this.#format === 'json' || (this.#format === 'maybe_json' && looksLikeJson(body))
+    if (isJson) return { json: body.subarray(startOf(body)), otherwise: () => null }
+    if (this.#format !== 'form') return { json: undefined, otherwise: () => this.payload() }
+    const pairs = this.#readForm() ?? []
+    return {
+      json: wrapped(pairs),
+      otherwise: () => (pairs.length === 0 ? null : objectOf(this.#decodePairs(pairs))),
+    }
   }
 
   /** Whether a text of this request stands for its own bytes alone: no other bytes would have read the same. */
@@ -263,14 +283,17 @@ function parsed<T>(text: string, parse: (text: string) => T): T | undefined {
   }
 }
 
-/** Only of a form with nothing else in it: a second field would be hidden from filters, and not from the endpoint. */
 function wrappedJson(pairs: readonly Pair[]): unknown {
+  const bytes = wrapped(pairs)
+  return bytes && parsed(bytes.toString('utf8'), parseJson)
+}
+
+/** Only of a form with nothing else in it: a second field would be hidden from filters, and not from the endpoint. */
+function wrapped(pairs: readonly Pair[]): Buffer | undefined {
   const [[name, value] = ['', '']] = pairs
   if (pairs.length !== 1 || !WRAPPERS.has(name) || !isUtf8Text(value)) return undefined
   const bytes = Buffer.from(value, 'latin1')
-  return looksLikeJson(bytes)
-    ? parsed(bytes.toString('utf8', startOf(bytes)), parseJson)
-    : undefined
+  return looksLikeJson(bytes) ? bytes.subarray(startOf(bytes)) : undefined
 }
 
 function nameOf({ name }: Part): string {

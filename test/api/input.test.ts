@@ -178,6 +178,7 @@ const WRONG: Record<string, unknown[]> = {
 }
 
 const WRONG_QUERY: Record<string, string[]> = {
+  bodyBytes: ['-1', '1.5', 'x', '65537'],
   granularity: ['week', ''],
   groupBy: ['status', 'source,destination', ''],
   limit: ['0', '101', '1.5', 'x', ''],

@@ -17,6 +17,7 @@ import { buildApp } from '../../api/app.ts'
 import { CallerLimits } from '../../api/auth/caller-limits.ts'
 import { SIGNATURE_TESTS_PER_SECOND, type Deps } from '../../api/deps.ts'
 import { LiveStreams } from '../../api/events/live/live-streams.ts'
+import { LargeAnswers } from '../../api/large-answers.ts'
 import { openPost } from '../../api/mail/post.ts'
 import { SharedReads } from '../../api/shared-reads.ts'
 import type { Provider } from '../../api/sign-on/provider.ts'
@@ -144,6 +145,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       shares,
     ),
     shares,
+    largeAnswers: new LargeAnswers(),
     nats,
     clock,
     keyring,

@@ -45,15 +45,12 @@ export interface EventSummary {
   remoteIp: string
 }
 
-/** An event with all that was received. */
+/** An event with all that was received but its body. */
 export interface Event extends EventSummary {
   /** JSON of [name, value] pairs. */
   headers: string
   /** Raw, without the question mark. */
   query: string
-  raw: Buffer
-  /** The source of a mail, whose body is made of it; null when the body came as it is. */
-  mail: Buffer | null
   /** JSON of what matching said of each connection; null when it said nothing worth keeping. */
   outcomes: string | null
   /** The fault of the verifier of a rejected event. */
@@ -178,7 +175,7 @@ export async function classOfEvent(
 /** Undefined when the event is absent or out of reach: the caller must not tell which. */
 export async function findEvent(db: Db, reach: Reach, id: string): Promise<Event | undefined> {
   const { rows } = await sql<Event>`
-    select ${SUMMARY}, headers, query, raw, mail, outcomes, rejection_detail as "rejectionDetail", verified_us as "verifiedUs", matched_us as "matchedUs",
+    select ${SUMMARY}, headers, query, outcomes, rejection_detail as "rejectionDetail", verified_us as "verifiedUs", matched_us as "matchedUs",
       stored_at as "storedAt"
     from event
     where id = ${id}::uuid and ${withinReach(reach)}`.execute(db)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
 import { withoutPruning } from '../connection/partition-pruning.ts'
+import type { EventBody } from './bodies.ts'
 import type { Event } from './events.ts'
 
 /** A new delivery of an event that is already stored. */
@@ -79,20 +80,20 @@ async function insertWaiting(
 }
 
 /** An event as the filters of connections look at it. */
-export type ReplayableEvent = Pick<
-  Event,
-  | 'retentionClass'
-  | 'id'
-  | 'organisationId'
-  | 'projectId'
-  | 'sourceId'
-  | 'status'
-  | 'eventType'
-  | 'headers'
-  | 'query'
-  | 'contentType'
-  | 'raw'
->
+export type ReplayableEvent = Pick<EventBody, 'raw'> &
+  Pick<
+    Event,
+    | 'retentionClass'
+    | 'id'
+    | 'organisationId'
+    | 'projectId'
+    | 'sourceId'
+    | 'status'
+    | 'eventType'
+    | 'headers'
+    | 'query'
+    | 'contentType'
+  >
 
 /**
  * By id. Without `withBodies` every body is empty: for filters that do not look at it. To the end of the transaction

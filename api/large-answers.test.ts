@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { buffer } from 'node:stream/consumers'
+
+import { afterEach, expect, test, vi } from 'vitest'
+
+import {
+  ANSWER_BYTES_PER_SECOND_MIN,
+  ANSWER_RATE_SECONDS,
+  ANSWERS_PER_ORGANISATION,
+  ANSWERS_PER_PROCESS,
+  ANSWERS_WAITING_MAX,
+} from '../core/limits.ts'
+import { TooManyRequests } from './auth/rate-limit.ts'
+import { LargeAnswers } from './large-answers.ts'
+
+const PIECE = Buffer.alloc(256 * 1024)
+
+async function read(): Promise<AsyncIterable<Buffer>> {
+  return (async function* pieces() {
+    for (let count = 0; count < 16; count += 1) yield PIECE
+  })()
+}
+
+afterEach(() => void vi.useRealTimers())
+
+test('an organisation has its share of the places, and one more than may wait is refused', async () => {
+  const answers = new LargeAnswers()
+  const places = Array.from({ length: ANSWERS_PER_ORGANISATION }, () => answers.open('busy', read))
+  const open = await Promise.all(places)
+  const waiting = Array.from({ length: ANSWERS_WAITING_MAX }, async () => {
+    return await buffer(await answers.open('busy', read))
+  })
+  await expect(answers.open('busy', read)).rejects.toThrow(TooManyRequests)
+  expect(await buffer(await answers.open('other', read))).toHaveLength(16 * PIECE.length)
+  for (const answer of open) answer.destroy()
+  for (const taken of await Promise.all(waiting)) expect(taken).toHaveLength(16 * PIECE.length)
+})
+
+test('an answer that cannot be read gives its place back', async () => {
+  const answers = new LargeAnswers()
+  const fail = async (): Promise<never> => await Promise.reject(new Error('gone'))
+  for (let count = 0; count <= ANSWERS_PER_PROCESS; count += 1) {
+    await expect(answers.open('failing', fail)).rejects.toThrow('gone')
+  }
+  async function* breaking(): AsyncGenerator<Buffer> {
+    yield PIECE
+    throw new Error('broken')
+  }
+  for (let count = 0; count <= ANSWERS_PER_PROCESS; count += 1) {
+    const answer = await answers.open('failing', async () => breaking())
+    await expect(buffer(answer)).rejects.toThrow('broken')
+  }
+})
+
+test('a client that takes its answer too slowly loses it, also after a quick start', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const answers = new LargeAnswers()
+  const slow = await answers.open('slow', read)
+  const quickAtFirst = await answers.open('slow', read)
+  let taken = 0
+  while (taken < ANSWER_BYTES_PER_SECOND_MIN * ANSWER_RATE_SECONDS) {
+    await once(quickAtFirst, 'readable')
+    for (let piece; (piece = quickAtFirst.read()) !== null;) taken += piece.length
+  }
+  vi.advanceTimersByTime(ANSWER_RATE_SECONDS * 1_000)
+  expect([slow.destroyed, quickAtFirst.destroyed]).toEqual([true, false])
+  vi.advanceTimersByTime(ANSWER_RATE_SECONDS * 1_000)
+  await once(quickAtFirst, 'close')
+  expect(vi.getTimerCount()).toBe(0)
+})
