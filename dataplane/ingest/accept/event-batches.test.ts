@@ -37,7 +37,7 @@ test('large events that are written slowly leave ingest ready', async () => {
   const mayEnd = Promise.withResolvers<void>()
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing reads it
   const event = {} as Incoming
-  const batches = new EventBatches({ ...OPTIONS, waitMaxMs: 0 }, async (events) => {
+  const batches = new EventBatches({ ...OPTIONS, waitMaxMs: 50 }, async (events) => {
     await mayEnd.promise
     return events.map((): StoreResult => ({ kind: 'failed' }))
   })
