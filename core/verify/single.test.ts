@@ -112,6 +112,45 @@ describe('a part that a signature covers or is read from must come once', () => 
     expect(outcome(mailgun, { rawHeaders: [JSON_TYPE], body })).toBe(expected)
   })
 
+  const routed = `timestamp=${at}&token=token&signature=${signature}`
+  const routes = { preset: 'mailgunRoutes', secret: SECRET }
+
+  test.for<[body: string, expected: string]>([
+    [`${routed}&sender=a%40b.test`, 'valid'],
+    [`${routed}&token=other`, MALFORMED],
+    [`${routed}&timestamp=1`, MALFORMED],
+    [`${routed}&signature=00`, MALFORMED],
+    [routed.replace('token=token', 'token=other'), 'signature_mismatch'],
+    [routed.replace('token=token&', ''), 'signature_mismatch'],
+    [routed.replace(/&signature=.*/, ''), 'missing_signature_header'],
+    [routed.replace(/timestamp=\d+&/, ''), 'missing_timestamp_header'],
+    [routed.replace(/timestamp=\d+/, 'timestamp=x'), 'malformed_timestamp'],
+    [routed.replace(/signature=../, 'signature=zz'), 'malformed_signature_header'],
+  ])('mailgunRoutes: %s', ([body, expected]) => {
+    expect(outcome(routes, { rawHeaders: [FORM_TYPE], body })).toBe(expected)
+  })
+
+  test('mailgunRoutes: the fields of a mail with files come as multipart, each once', () => {
+    const rawHeaders: HeaderPair[] = [['content-type', 'multipart/form-data; boundary=b']]
+    const part = (name: string, value: string, more = '') =>
+      `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
+    const parts = [
+      part('timestamp', at),
+      part('token', 'token'),
+      part('signature', signature),
+      part('attachment-1', 'hello', '; filename="a.txt"'),
+    ]
+    const sent = (...more: string[]) => `${[...parts, ...more].join('')}--b--\r\n`
+    expect(outcome(routes, { rawHeaders, body: sent() })).toBe('valid')
+    for (const twice of [
+      part('token', 'other'),
+      part('signature', '00', '; filename="b"'),
+      part('timestamp', '1', '; filename="b"'),
+    ]) {
+      expect(outcome(routes, { rawHeaders, body: sent(twice) })).toBe(MALFORMED)
+    }
+  })
+
   test('mailgun: a body that nobody else would read as JSON is not read as JSON here', () => {
     const body = `{"signature":${sealed}}`
     const types: [string | undefined, string][] = [
@@ -246,6 +285,9 @@ test('mailgun: signed parts that are cut elsewhere are the same text, and name t
   expect(onceOf(mailgun, `${at}7`, 'token')).toBe(text)
   const member = { ...mailgun, secret: SECRET }
   expect(onceOf({ type: 'all_of', verifiers: [member] }, at, '7token')).toBe(text)
+  const form = `timestamp=${at.slice(0, -3)}&token=${at.slice(-3)}7token&signature=${hex(text)}`
+  const routes = { preset: 'mailgunRoutes', secret: SECRET }
+  expect(verdictOf(routes, { rawHeaders: [FORM_TYPE], body: form })).toMatchObject({ once: text })
   expect(verdictOf({ type: 'none' }, {})).not.toHaveProperty('once')
 })
 

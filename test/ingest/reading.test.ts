@@ -226,6 +226,27 @@ test('a captured request of Mailgun makes no second event, whatever is changed i
   expect(await send(JSON_TYPE, at, token, ',"signature":{}')).toBe(401)
 })
 
+test('a captured mail of a route of Mailgun makes no second event', async () => {
+  const source = await relay.make('sources', {
+    verifier: { preset: 'mailgunRoutes', secret: 'key' },
+    idempotencyKeys: [],
+  })
+  const token = '7'.padEnd(50, 'a')
+  const signature = createHmac('sha256', 'key').update(`1764039600${token}`).digest('hex')
+  const send = async (timestamp: string, given: string, subject: string) => {
+    const fields = new URLSearchParams({ timestamp, token: given, signature, subject })
+    const { status, body } = await relay.send(source, {
+      headers: { 'content-type': FORM },
+      body: fields.toString(),
+    })
+    return body.duplicate === true ? 'duplicate' : status
+  }
+  expect(await send('1764039600', token, 'a')).toBe(200)
+  expect(await send('1764039600', token, 'forged')).toBe('duplicate')
+  expect(await send('17640396007', token.slice(1), 'forged')).toBe('duplicate')
+  expect(await send('1764039600', `${token}b`, 'forged')).toBe(401)
+})
+
 test('a payload is shown with its numbers as they were sent', async () => {
   const source = await relay.make('sources', {})
   const body = '{"id":12345678901234567891,"price":1.50,"far":1e400,"zero":-0,"plain":[1,0.5]}'

@@ -49,7 +49,7 @@ const CATALOGUE =
   forgejo gogs lemonSqueezy goCardless coinbaseCommerce asana dropbox sentry alchemy razorpay calcom shopify
   woocommerce xero quickbooks docusign line heroku typeform x airtable adyenPlatform intercom vercel trello mandrill
   pagerduty circleci slack zoom stripe mux calendly workos sanity paddle recurly revolut coinbaseCdp contentful square
-  linear zendesk hubspotV3 hubspotV2 hubspotV1 twitch box mailgun braintree sendgrid discord telnyx kick paypal plaid
+  linear zendesk hubspotV3 hubspotV2 hubspotV1 twitch box mailgun mailgunRoutes braintree sendgrid discord telnyx kick paypal plaid
   netlify pubSub eventGridEntra gitlab telegram okta auth0 graph dockerHub mailchimp eventGrid cloudEvents postmark azure chargebee
   sendgridInbound zendeskBasic docusignBasic twilio adyen awsSns`.split(/\s+/)
 
@@ -197,6 +197,7 @@ test('bodyAuthenticated() is false where the signature leaves the body free', ()
   expect(free).toEqual(
     expect.arrayContaining([
       'mailgun',
+      'mailgunRoutes',
       'gitlab',
       'postmark',
       'pubSub',
@@ -243,7 +244,7 @@ test('the presets that answer in their own way say so', () => {
   expect(PRESETS.get('discord')?.ingestResponse).toEqual({ kind: 'empty', status: 204 })
   expect(
     entries.filter((entry) => entry.forcesIdempotencyKeys).map(({ preset }) => preset),
-  ).toEqual(['mailgun'])
+  ).toEqual(['mailgun', 'mailgunRoutes'])
 })
 
 function carriersOf(input: unknown): ReturnType<typeof secretCarriers> {

@@ -256,6 +256,18 @@ export const TEMPLATED_MAC_PRESETS: Presets = {
     idempotencyKeys: ['body.signature.token'],
     forcesIdempotencyKeys: true,
   },
+  // The mails that a route forwards; signed as the webhooks are.
+  mailgunRoutes: {
+    config: {
+      type: 'hmac',
+      algorithm: 'sha256',
+      signature: { in: 'form', names: ['signature'], encoding: 'hex' },
+      content: '{timestamp}{form.token}',
+      timestamp: { in: 'form', name: 'timestamp', format: 'unix', toleranceSeconds: 0 },
+    },
+    idempotencyKeys: ['body.token'],
+    forcesIdempotencyKeys: true,
+  },
   braintree: {
     config: {
       type: 'hmac',

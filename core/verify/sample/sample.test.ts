@@ -59,6 +59,7 @@ const UNSIGNED: Readonly<Record<string, string>> = {
   kick: PRIVATE,
   livekit: ELSEWHERE,
   mailgun: ELSEWHERE,
+  mailgunRoutes: ELSEWHERE,
   mandrill: ELSEWHERE,
   netlify: ELSEWHERE,
   notion: LATER,
