@@ -13,6 +13,11 @@ import {
 import { TooManyRequests } from './auth/rate-limit.ts'
 import { LargeAnswers } from './large-answers.ts'
 
+/** `free-…` are organisations that one stranger made. */
+const SHARES = {
+  of: async (id: string): Promise<string> => (id.startsWith('free-') ? 'stranger' : id),
+}
+
 const PIECE = Buffer.alloc(256 * 1024)
 
 async function read(): Promise<AsyncIterable<Buffer>> {
@@ -24,7 +29,7 @@ async function read(): Promise<AsyncIterable<Buffer>> {
 afterEach(() => void vi.useRealTimers())
 
 test('an organisation has its share of the places, and one more than may wait is refused', async () => {
-  const answers = new LargeAnswers()
+  const answers = new LargeAnswers(SHARES)
   const places = Array.from({ length: ANSWERS_PER_ORGANISATION }, () => answers.open('busy', read))
   const open = await Promise.all(places)
   const waiting = Array.from({ length: ANSWERS_WAITING_MAX }, async () => {
@@ -36,8 +41,24 @@ test('an organisation has its share of the places, and one more than may wait is
   for (const taken of await Promise.all(waiting)) expect(taken).toHaveLength(16 * PIECE.length)
 })
 
+test('organisations that share a share have its places together', async () => {
+  const answers = new LargeAnswers(SHARES)
+  const places = Array.from({ length: ANSWERS_PER_ORGANISATION }, (_, index) =>
+    answers.open(`free-${index}`, read),
+  )
+  const open = await Promise.all(places)
+  const next = answers.open('free-next', read)
+  const first = await Promise.race([
+    next.then(() => 'next'),
+    answers.open('other', read).then(() => 'other'),
+  ])
+  expect(first).toBe('other')
+  for (const answer of open) answer.destroy()
+  expect(await buffer(await next)).toHaveLength(16 * PIECE.length)
+})
+
 test('an answer that cannot be read gives its place back', async () => {
-  const answers = new LargeAnswers()
+  const answers = new LargeAnswers(SHARES)
   const fail = async (): Promise<never> => await Promise.reject(new Error('gone'))
   for (let count = 0; count <= ANSWERS_PER_PROCESS; count += 1) {
     await expect(answers.open('failing', fail)).rejects.toThrow('gone')
@@ -54,7 +75,7 @@ test('an answer that cannot be read gives its place back', async () => {
 
 test('a client that takes its answer too slowly loses it, also after a quick start', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const answers = new LargeAnswers()
+  const answers = new LargeAnswers(SHARES)
   const slow = await answers.open('slow', read)
   const quickAtFirst = await answers.open('slow', read)
   let taken = 0

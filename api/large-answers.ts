@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 
+import type { OrganisationShares } from '../core/db/configuration/organisation-shares.ts'
 import {
   ANSWER_BYTES_PER_SECOND_MIN,
   ANSWER_RATE_SECONDS,
@@ -20,8 +21,13 @@ const RATE_BYTES_MIN = ANSWER_BYTES_PER_SECOND_MIN * ANSWER_RATE_SECONDS
  * has a share of these, and a client that takes its answer too slowly loses it.
  */
 export class LargeAnswers {
+  readonly #shares: Pick<OrganisationShares, 'of'>
   readonly #places = new Semaphore(ANSWERS_PER_PROCESS)
   readonly #turns = new Map<string, Semaphore>()
+
+  constructor(shares: Pick<OrganisationShares, 'of'>) {
+    this.#shares = shares
+  }
 
   /**
    * Reads the answer once there is a place for it, and nothing for a client that has left by then. Refuses it when too many of
@@ -32,8 +38,9 @@ export class LargeAnswers {
     read: () => Promise<AsyncIterable<Buffer>>,
     hasLeft = () => false,
   ): Promise<Readable> {
-    const turns = this.#turns.get(organisationId) ?? new Semaphore(ANSWERS_PER_ORGANISATION)
-    this.#turns.set(organisationId, turns)
+    const share = await this.#shares.of(organisationId)
+    const turns = this.#turns.get(share) ?? new Semaphore(ANSWERS_PER_ORGANISATION)
+    this.#turns.set(share, turns)
     if (turns.waiting >= ANSWERS_WAITING_MAX) {
       throw new TooManyRequests(
         `More than ${ANSWERS_WAITING_MAX} events with large bodies are read by the organisation already`,
@@ -51,7 +58,7 @@ export class LargeAnswers {
       .take(async () => await this.#places.take(hold))
       .catch(reject)
       .finally(() => {
-        if (turns.isIdle) this.#turns.delete(organisationId)
+        if (turns.isIdle) this.#turns.delete(share)
       })
     return await promise
   }

@@ -79,7 +79,7 @@ await using app = buildApp({
   lists,
   shares,
   reads: new SharedReads(searches, shares),
-  largeAnswers: new LargeAnswers(),
+  largeAnswers: new LargeAnswers(shares),
   nats,
   clock,
   keyring: readKeyring(config.POSTERN_ENCRYPTION_KEY),

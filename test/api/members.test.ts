@@ -341,6 +341,7 @@ test("sign-up is closed unless it is open; open, it makes an organisation of the
     isSetUp: false,
     signUp: 'open',
     isMailing: false,
+    hasSelfServicePlans: true,
     hasPasswords: true,
     provider: null,
   })

@@ -145,7 +145,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       shares,
     ),
     shares,
-    largeAnswers: new LargeAnswers(),
+    largeAnswers: new LargeAnswers(shares),
     nats,
     clock,
     keyring,

@@ -35,10 +35,11 @@ export const JOIN_ROUTES = [
     body: null,
     async handle({ deps }) {
       const isSetUp = await hasOwner(deps.db)
-      const { signUp: who, hasPasswords } = deps.accounts
+      const { signUp, hasPasswords, hasSelfServicePlans } = deps.accounts
       const provider = deps.provider?.name ?? null
       const isMailing = deps.post !== undefined
-      return { status: 200, body: { isSetUp, signUp: who, isMailing, hasPasswords, provider } }
+      const ways = { isSetUp, signUp, isMailing, hasPasswords, provider }
+      return { status: 200, body: { ...ways, hasSelfServicePlans } }
     },
   }),
   accountRoute({

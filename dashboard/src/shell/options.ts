@@ -10,6 +10,8 @@ interface Options {
   hasPasswords: boolean
   /** The name of the provider that people may sign in with. */
   provider: string | null
+  /** Organisations change their plans themselves; else the operator does. */
+  hasSelfServicePlans: boolean
 }
 
 export function useOptions(): Options | undefined {

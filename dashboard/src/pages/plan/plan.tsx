@@ -7,6 +7,7 @@ import { Loaded } from '../../parts/states.tsx'
 import { counted, whole } from '../../parts/words/numbers.ts'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
+import { useOptions } from '../../shell/options.ts'
 import { useProject } from '../../shell/project.tsx'
 import { useOrganisationPath } from '../members/queries.ts'
 import { Usage } from './usage.tsx'
@@ -15,6 +16,7 @@ const PLANS = ['hobby', 'launch', 'scale', 'enterprise'] as const
 
 export function Plan() {
   const { api, projectId } = useProject()
+  const options = useOptions()
   const plan = useQuery({
     queryKey: [projectId, 'plan'],
     queryFn: () => api.getPlan(),
@@ -29,7 +31,11 @@ export function Plan() {
         {(found) => (
           <>
             <Entitlements plan={found} />
-            <Change plan={found} />
+            {options?.hasSelfServicePlans === false ? (
+              <p>The operator of this installation changes plans.</p>
+            ) : (
+              <Change plan={found} />
+            )}
           </>
         )}
       </Loaded>
