@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { textParts } from './json-parts.ts'
+import { jsonItems, textParts } from './json-parts.ts'
 
 const PART = 64 * 1024
 
@@ -15,4 +16,19 @@ test.each([
     const all = Buffer.concat([Buffer.alloc(PART - before, 'x'), bytes, Buffer.from('end')])
     expect([...textParts(all)].join('')).toBe(all.toString('utf8'))
   }
+})
+
+test('items of lists together are what JSON.stringify writes', () => {
+  const plain = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant(undefined))
+  const pairs = fc.array(fc.tuple(fc.string(), fc.string()), { maxLength: 2 })
+  const record = <T>(value: fc.Arbitrary<T>) => fc.dictionary(fc.string(), value, { maxKeys: 3 })
+  const listed = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 })
+  const attempt = record(fc.oneof(plain, pairs))
+  const delivery = record(fc.oneof(plain, listed(attempt), attempt, listed(plain)))
+  const answer = record(fc.oneof(plain, listed(delivery)))
+  fc.assert(
+    fc.property(answer, (value) => {
+      expect([...jsonItems(value)].join('')).toBe(JSON.stringify(value))
+    }),
+  )
 })

@@ -80,6 +80,35 @@ export function* jsonValue(value: unknown): Generator<string> {
   } else yield JSON.stringify(value)
 }
 
+/** The JSON of a value as `JSON.stringify` writes it. Lists of objects come an item at a time. */
+export function* jsonItems(value: object): Generator<string> {
+  let separator = '{'
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    yield `${separator}${JSON.stringify(name)}:`
+    separator = ','
+    if (isListOfObjects(member)) yield* jsonList(member)
+    else yield JSON.stringify(member)
+  }
+  yield separator === '{' ? '{}' : '}'
+}
+
+function* jsonList(items: readonly object[]): Generator<string> {
+  for (const [index, item] of items.entries()) {
+    yield index === 0 ? '[' : ','
+    yield* jsonItems(item)
+  }
+  yield ']'
+}
+
+function isListOfObjects(value: unknown): value is object[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item))
+  )
+}
+
 function* partsOf(text: string): Generator<string> {
   for (let start = 0; start < text.length;) {
     const end = start + PART_LENGTH

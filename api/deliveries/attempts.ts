@@ -7,6 +7,7 @@ import { eventHeads } from '../../core/db/events/events.ts'
 import { deliveryHeaders, MASKED_VALUE } from '../../core/delivery/delivery-headers.ts'
 import { parseHeaders } from '../../core/delivery/delivery-headers.ts'
 import { encodeId } from '../../core/ids.ts'
+import { giveWay } from '../../core/loop/turn.ts'
 import { decodeText } from '../../core/request/text.ts'
 import type { Deps } from '../deps.ts'
 import { viewAttempt, type Attempt } from './attempt-shape.ts'
@@ -31,17 +32,19 @@ export async function attemptsWithHeaders(
     eventHeads(db, [...eventIds]),
     sourceNames(db, [...sourceIds]),
   ])
-  return deliveries.map((row) => {
+  const sent: SentDelivery[] = []
+  for (const row of deliveries) {
     const event = events.get(row.eventId ?? '')
     const sourceName = names.get(row.sourceId ?? '') ?? null
-    return {
-      row,
-      attempts: (attempts.get(row.id) ?? []).map((attempt) => ({
-        row: attempt,
-        shown: viewAttempt(attempt, headersOf(row, attempt, { event, sourceName })),
-      })),
+    const shown: SentDelivery['attempts'] = []
+    for (const attempt of attempts.get(row.id) ?? []) {
+      await giveWay()
+      const headers = headersOf(row, attempt, { event, sourceName })
+      shown.push({ row: attempt, shown: viewAttempt(attempt, headers) })
     }
-  })
+    sent.push({ row, attempts: shown })
+  }
+  return sent
 }
 
 type Heads = Awaited<ReturnType<typeof eventHeads>>

@@ -107,6 +107,7 @@ export const DELIVERY_ROUTES = [
     operationId: 'getDelivery',
     tag,
     summary: 'Read a delivery with its attempts',
+    isLong: true,
     permission: read,
     scope: 'reach',
     params: { id: 'dlv' },

@@ -177,6 +177,7 @@ export const EVENT_ROUTES = [
     operationId: 'getEventTimeline',
     tag,
     summary: 'Read the timeline of an event, with every attempt',
+    isLong: true,
     permission: read,
     scope: 'reach',
     params: { id: 'evt' },

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import type { Readable } from 'node:stream'
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { PUBLIC_BODY_BYTES_MAX } from '../../core/limits.ts'
 import { nowDoing } from '../../core/loop/watch.ts'
+import { inTurns, jsonItems, wholeText } from '../answers/json-parts.ts'
 import { JSON_TYPE, JsonText } from '../answers/json-text.ts'
 import { admit } from '../auth/api-key.ts'
 import { callerAddress } from '../auth/caller-address.ts'
@@ -118,12 +120,19 @@ async function answer(
     // A stream has no last word for a client that closed its sending side: it is gone.
     request.raw.socket.once('end', () => reply.raw.destroy())
   }
-  const isText = body instanceof JsonText
-  if (isText) void reply.type(JSON_TYPE)
+  const text = await textOf(route, body)
+  if (text !== undefined) void reply.type(JSON_TYPE)
   return await reply
     .code(status)
     .headers(headers ?? {})
-    .send(isText ? body.text : body)
+    .send(text ?? body)
+}
+
+/** The text of an answer that is written already, or that is too long to be written in one turn. */
+async function textOf(route: Route, body: unknown): Promise<Buffer | Readable | undefined> {
+  if (body instanceof JsonText) return body.text
+  if (route.isLong !== true || typeof body !== 'object' || body === null) return undefined
+  return await wholeText(inTurns(jsonItems(body)))
 }
 
 /** A request as the seam takes it. */

@@ -73,6 +73,8 @@ interface Described {
   contentType?: string
   /** The answer carries a secret: nothing between may keep it. */
   isSecret?: true
+  /** The answer may take megabytes: it is written an item at a time, so that other requests are answered meanwhile. */
+  isLong?: true
   /** Codes of this operation's own, beside those that follow from permission, scope and input. */
   errors: readonly Code[]
 }

@@ -6,7 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { Parsed } from '../../core/request/parsed.ts'
 import { seedAgent, type SeededAgent } from '../kit/agent.ts'
-import { seedEvent, seedRoute, uuid, type SeededRoute } from '../kit/seed.ts'
+import {
+  seedAttempt,
+  seedDelivery,
+  seedEvent,
+  seedRoute,
+  uuid,
+  type SeededRoute,
+} from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 import { longestTurnMs, turnMs } from './cost.ts'
 import { LARGE_BODIES, type LargeBody } from './large-bodies.ts'
@@ -104,4 +111,25 @@ test('an event that is read twelve times at once is shown in short turns', async
 test('events with large bodies are listed and searched in short turns', async () => {
   await expectShortTurns({ path: '/v1/events?limit=100' })
   await expectShortTurns({ path: '/v1/events?search=xyz' })
+})
+
+/** Attempts of one delivery, as many as are shown, whose destination answered as much as is kept. */
+async function seedAttempts(eventId: string, attempts: number): Promise<string> {
+  const deliveryId = await seedDelivery(world, { ...shop, eventId, attemptCount: attempts })
+  for (let number = 1; number <= attempts; number++) {
+    await seedAttempt(world, { deliveryId, number })
+  }
+  const id = uuid('dlv', deliveryId)
+  const body = Buffer.alloc(16 * 1_024, '\u0001"')
+  await world.pool.query('update attempt set response_body = $2 where delivery_id = $1', [id, body])
+  return deliveryId
+}
+
+test('attempts with large answers are shown in short turns', async () => {
+  const eventId = await seedEvent(world, shop)
+  const deliveries = 12
+  let last = ''
+  for (let count = 0; count < deliveries; count++) last = await seedAttempts(eventId, 100)
+  await expectShortTurns({ path: `/v1/events/${eventId}/timeline` })
+  await expectShortTurns({ path: `/v1/deliveries/${last}` }, 4)
 })
