@@ -215,6 +215,51 @@ test.each([
   }
 })
 
+const Environment = z.array(z.looseObject({ name: z.string() }))
+const WithEnvironment = z.object({
+  containers: z.array(z.object({ name: z.string(), env: Environment })),
+})
+
+test.each([
+  [
+    'postern',
+    {
+      ...LEAST,
+      extraEnv: [
+        { name: 'TZ', value: 'UTC' },
+        { name: 'LOG_LEVEL', value: 'warn' },
+      ],
+      worker: {
+        extraEnv: [
+          { name: 'LOG_LEVEL', value: 'debug' },
+          { name: 'TZ', value: 'Asia/Tokyo' },
+        ],
+      },
+      operator: { enabled: true, operator: { extraEnv: [{ name: 'HOST', value: '0.0.0.0' }] } },
+    },
+    { worker: { LOG_LEVEL: 'debug', TZ: 'Asia/Tokyo' }, api: { LOG_LEVEL: 'warn', TZ: 'UTC' } },
+  ],
+  [
+    'postern-connector',
+    { ...AGENT, agent: { ...AGENT.agent, extraEnv: [{ name: 'HOST', value: '0.0.0.0' }] } },
+    { agent: { HOST: '0.0.0.0' } },
+  ],
+])('an extraEnv of %s takes the place of what it names', async (chart, values, expected) => {
+  const containers = podsOf(await render(chart, values)).flatMap(
+    ({ spec }) => WithEnvironment.safeParse(spec).data?.containers ?? [],
+  )
+  for (const { name, env } of containers) {
+    const names = env.map((one) => one.name)
+    // Server-side apply keys the list by name, and refuses a second item of one.
+    expect(names, name).toEqual([...new Set(names)])
+  }
+  for (const [name, members] of Object.entries(expected)) {
+    const env = containers.find((one) => one.name === name)?.env ?? []
+    const shown = Object.fromEntries(env.map((one) => [one.name, one['value']]))
+    expect(shown, name).toMatchObject(members)
+  }
+})
+
 const POD_ADDRESS = { valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }
 
 test.each([
@@ -282,6 +327,18 @@ test.each([
   ],
   ['no password', 'postern', { encryptionKey: SECRET, evaluation: { enabled: true } }, 'password'],
   ['an Ingress without a host', 'postern', { ...LEAST, ingress: { enabled: true } }, 'urls.api'],
+  [
+    'a route without a Gateway',
+    'postern',
+    { ...LEAST, urls: EVERYTHING.urls, gatewayApi: { enabled: true } },
+    'gatewayApi.parentRefs',
+  ],
+  [
+    'a least number of pods above the greatest',
+    'postern',
+    { ...LEAST, ingest: { autoscaling: { enabled: true, minReplicas: 20 } } },
+    'ingest.autoscaling.minReplicas',
+  ],
   ['an unknown mode', 'postern-connector', { mode: 'both' }, 'mode'],
   ['an agent without a relay', 'postern-connector', { mode: 'agent' }, 'agent.relayUrl'],
   [
@@ -387,14 +444,15 @@ test('the definitions are those of crds/, kept when the release goes', async () 
 
 /** The routes of a release that have timeouts, with them. */
 async function timeoutsOf(gatewayApi: object): Promise<Record<string, unknown>> {
-  const values = { ...LEAST, urls: EVERYTHING.urls, gatewayApi: { enabled: true, ...gatewayApi } }
+  const routes = { enabled: true, parentRefs: [{ name: 'gateway' }], ...gatewayApi }
+  const values = { ...LEAST, urls: EVERYTHING.urls, gatewayApi: routes }
   const Route = z.object({ rules: z.tuple([z.object({ timeouts: z.unknown().optional() })]) })
-  const routes = (await render('postern', values))
+  const rendered = (await render('postern', values))
     .filter(({ kind }) => kind === 'HTTPRoute')
     .map(({ metadata, ...rest }) => [metadata.name, Route.parse(rest['spec']).rules[0]] as const)
-  expect(routes).toHaveLength(3)
+  expect(rendered).toHaveLength(3)
   return Object.fromEntries(
-    routes.flatMap(([name, { timeouts }]) => (timeouts === undefined ? [] : [[name, timeouts]])),
+    rendered.flatMap(([name, { timeouts }]) => (timeouts === undefined ? [] : [[name, timeouts]])),
   )
 }
 

@@ -26,6 +26,78 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "postern-connector-%s" .Chart.Version }}
 {{- end -}}
 
+{{- /* A list by name, as the API server keys it: a later item of a name takes the place of an earlier one. */ -}}
+{{- define "postern-connector.merged" -}}
+{{- $items := dict -}}
+{{- $names := list -}}
+{{- range fromYamlArray . -}}
+{{- if not (hasKey $items .name) }}{{ $names = append $names .name }}{{ end -}}
+{{- $_ := set $items .name . -}}
+{{- end -}}
+{{- $merged := list -}}
+{{- range $names }}{{ $merged = append $merged (get $items .) }}{{ end -}}
+{{- toYaml $merged -}}
+{{- end -}}
+
+{{- define "postern-connector.agentEnv" -}}
+{{- $of := .Values.agent -}}
+- name: INSTANCE_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+# Whatever family it is of, the kubelet and Prometheus reach the pod there and nowhere else.
+- name: HOST
+  valueFrom: { fieldRef: { fieldPath: status.podIP } }
+- { name: OPS_PORT, value: '9090' }
+- { name: POSTERN_URL, value: {{ $of.relayUrl | quote }} }
+- { name: POSTERN_ENROLLMENT_KEY_FILE, value: /etc/postern/enrollment/key }
+- { name: POSTERN_ALLOW, value: {{ join "," $of.allow | quote }} }
+- { name: STATE_DIR, value: /var/lib/postern }
+- { name: LOG_LEVEL, value: {{ .Values.logLevel | quote }} }
+{{- if $of.caSecret.name }}
+- { name: RELAY_CA_FILE, value: /etc/postern/relay-ca/ca.crt }
+{{- end }}
+{{- if $of.destinationCaSecret.name }}
+- { name: DESTINATION_CA_FILE, value: /etc/postern/destination-ca/ca.crt }
+{{- end }}
+{{- if $of.clientCertSecret }}
+- { name: CLIENT_CERT_FILE, value: /etc/postern/client/tls.crt }
+- { name: CLIENT_KEY_FILE, value: /etc/postern/client/tls.key }
+{{- end }}
+{{- with $of.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "postern-connector.operatorEnv" -}}
+{{- $of := .Values.operator -}}
+- name: INSTANCE_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+# Whatever family it is of, the kubelet and Prometheus reach the pod there and nowhere else.
+- name: HOST
+  valueFrom: { fieldRef: { fieldPath: status.podIP } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- { name: OPS_PORT, value: '9090' }
+- { name: LEASE_NAME, value: {{ include "postern-connector.fullname" . | quote }} }
+- { name: CONNECTOR_IMAGE, value: {{ $of.connectorImage | default (include "postern-connector.image" .) | quote }} }
+- { name: RELAY_POLL_SECONDS, value: {{ $of.relayPollSeconds | quote }} }
+- { name: LOG_LEVEL, value: {{ .Values.logLevel | quote }} }
+{{- with $of.watchNamespaces }}
+- { name: WATCH_NAMESPACES, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with $of.allowedRelays }}
+- { name: ALLOWED_RELAYS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with $of.allowedTemplateMembers }}
+- { name: ALLOWED_TEMPLATE_MEMBERS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with $of.clusterId }}
+- { name: CLUSTER_ID, value: {{ . | quote }} }
+{{- end }}
+{{- with $of.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "postern-connector.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "postern-connector.fullname" .) .Values.serviceAccount.name -}}

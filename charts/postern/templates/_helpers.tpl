@@ -44,7 +44,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{- /* The roles that run, a dictionary of name to program and ports. */ -}}
 {{- define "postern.roles" -}}
-api: { program: api/main.ts, port: 8080, portName: API_PORT, minReady: 0 }
+api: { program: api/main.ts, port: 8080, portName: API_PORT }
 ingest: { program: dataplane/ingest/main.ts, port: 8081, portName: INGEST_PORT }
 worker: { program: dataplane/worker/main.ts }
 {{- if .Values.gateway.enabled }}
@@ -148,6 +148,40 @@ projected:
 {{- end }}
 {{- end -}}
 
+{{- define "postern.roleEnv" -}}
+{{- $root := .root -}}
+- name: INSTANCE_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- { name: OPS_PORT, value: '9090' }
+{{- if .is.port }}
+- { name: {{ .is.portName }}, value: {{ .is.port | quote }} }
+{{- end }}
+{{- if and $root.Values.mail.enabled (eq .role "ingest") }}
+- { name: SMTP_PORT, value: '2525' }
+{{- if $root.Values.mail.tlsSecretName }}
+- { name: SMTP_TLS_CERT_FILE, value: /etc/postern/mail-tls/tls.crt }
+- { name: SMTP_TLS_KEY_FILE, value: /etc/postern/mail-tls/tls.key }
+{{- end }}
+{{- end }}
+{{ include "postern.env" $root | trim }}
+{{- with .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* A list by name, as the API server keys it: a later item of a name takes the place of an earlier one. */ -}}
+{{- define "postern.merged" -}}
+{{- $items := dict -}}
+{{- $names := list -}}
+{{- range fromYamlArray . -}}
+{{- if not (hasKey $items .name) }}{{ $names = append $names .name }}{{ end -}}
+{{- $_ := set $items .name . -}}
+{{- end -}}
+{{- $merged := list -}}
+{{- range $names }}{{ $merged = append $merged (get $items .) }}{{ end -}}
+{{- toYaml $merged -}}
+{{- end -}}
+
 {{- define "postern.volumeMounts" -}}
 - { name: secrets, mountPath: /etc/postern/secrets, readOnly: true }
 - { name: tmp, mountPath: /tmp }
@@ -193,6 +227,18 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- fail (printf "%s.existingSecret.name: is missing. Name a Secret that holds the URL, or set evaluation.enabled to try Postern with services of its own" $name) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- range $role, $_ := include "postern.roles" . | fromYaml -}}
+{{- with (index $.Values $role).autoscaling -}}
+{{- $least := .minReplicas | default 2 | int -}}
+{{- $most := .maxReplicas | default 10 | int -}}
+{{- if and .enabled (gt $least $most) -}}
+{{- fail (printf "%s.autoscaling.minReplicas: is %d, and maxReplicas %d. It must not be above it" $role $least $most) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.gatewayApi.enabled (not .Values.gatewayApi.parentRefs) -}}
+{{- fail "gatewayApi.parentRefs: is missing. Name the Gateway that the routes belong to" -}}
 {{- end -}}
 {{- range $kind := list "ingress" "gatewayApi" -}}
 {{- if (index $.Values $kind).enabled -}}
