@@ -81,6 +81,7 @@ test.for([
   ['DATABASE_URL', `postgres://user:${SECRET}@host:port/db`],
   ['NATS_URL', `http://user:${SECRET}@host`],
   ['NATS_URL', `nats://${SECRET}@host/path`],
+  ['NATS_URL', `nats://user:${SECRET}@a,nats://user:${SECRET}@b/path`],
   ['API_URL', `https://user:${SECRET}@host`],
   ['POSTERN_ENCRYPTION_KEY', SECRET],
 ] as const)('%s is refused without a word of its secret: case %#', ([setting, value]) => {
@@ -145,7 +146,7 @@ test('a role listens on every network, npm start on this machine alone', () => {
 
 test('a spool cannot be on the one server that carries deliveries, nor in copies on the one of npm start', () => {
   const { NATS_URL } = SERVICES
-  const same = { ...SERVICES, SPOOL_NATS_URL: 'nats://user:x@host:4222' }
+  const same = { ...SERVICES, SPOOL_NATS_URL: 'nats://user:x@other,nats://user:x@host:4222' }
   expect(faultsOf(() => readConfig(same))).toEqual([expect.stringContaining('SPOOL_NATS_URL')])
   expect(readConfig({ ...same, SPOOL_REPLICAS: '3' }).SPOOL_REPLICAS).toBe(3)
   expect(faultsOf(() => readSettings({ SPOOL_REPLICAS: '3' }))).toHaveLength(1)
@@ -207,6 +208,7 @@ test.for([
   'nats://token@host:4222/',
   'nats://u:p%40w@[::1]:4222',
   'tls://host:4222',
+  'nats://u:p,w@a:4222,nats://u:p,w@b:4222',
 ])('NATS_URL may be %s', (url) => {
   expect(readSettings({ NATS_URL: url }).NATS_URL).toBe(url)
 })

@@ -1,6 +1,7 @@
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 
 import type { Logger } from './log.ts'
+import { natsUrlsOf } from './urls/nats-urls.ts'
 
 export type { NatsConnection }
 
@@ -38,11 +39,15 @@ export async function endSubscription(
   else subscription.unsubscribe()
 }
 
-/** A connection that comes back by itself for as long as the process lives. Throws when there is none to begin with. */
+/**
+ * A connection that comes back by itself for as long as the process lives, to any server of the list. Throws when there is none
+ * to begin with.
+ */
 export async function openNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
-  const { protocol, username, password, host } = new URL(url)
+  const urls = natsUrlsOf(url).map((each) => new URL(each))
+  const { protocol, username, password } = urls[0] ?? new URL(url)
   const connection = await connect({
-    servers: `${protocol}//${host}`,
+    servers: urls.map(({ host }) => `${protocol}//${host}`),
     ...(username !== '' && password !== ''
       ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
       : username !== '' && { token: decodeURIComponent(username) }),

@@ -23,6 +23,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/statistics',
       'core/this-machine',
       'core/tunnel',
+      'core/urls',
       'core/verify/config',
     ],
     [

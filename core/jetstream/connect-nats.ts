@@ -4,6 +4,7 @@ import { errors } from '@nats-io/transport-node'
 import type { Logger } from '../log.ts'
 import { openNats, type NatsConnection } from '../nats.ts'
 import { Unusable } from '../start-up.ts'
+import { natsHostsOf } from '../urls/nats-urls.ts'
 import { ensureDeliveryStream } from './delivery-stream.ts'
 
 const VERSION_MIN = [2, 9] as const
@@ -11,7 +12,7 @@ const ANSWER_MS = 3_000
 
 /** A connection to a NATS with JetStream that is new enough. Throws an Unusable that says why there is none. */
 export async function connectNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
-  const place = `NATS at ${new URL(url).host}`
+  const place = `NATS at ${natsHostsOf(url).join(', ')}`
   let nats: NatsConnection
   try {
     nats = await openNats(url, name, log)

@@ -70,7 +70,11 @@ export const BAD_VALUES: Readonly<
   ],
   NATS_URL: [
     ['localhost:4222', 'must begin with nats:// or tls://'],
-    ['nats://a:4222,nats://b:4222', 'must be a URL'],
+    ['nats://a:4222,b:4222', 'must be a URL'],
+    ['nats://a:4222,http://b:4222', 'must be a URL'],
+    ['nats://a:4222,tls://b:4222', 'must name the same scheme, user and password'],
+    ['nats://user:hunter2@a,nats://b', 'must name the same scheme, user and password'],
+    ['nats://a:4222,nats://b:4222/x', 'must end after the host and the port'],
     ['nats://host:4222/path', 'must end after the host and the port'],
     ['nats://:hunter2@host', 'has a password and no user'],
     ['nats:///', 'must name a host'],

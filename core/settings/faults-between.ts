@@ -1,3 +1,4 @@
+import { natsHostsOf } from '../urls/nats-urls.ts'
 import { certificateFault } from './certificate.ts'
 
 /** The settings that depend on one another, as far as they are set and right by themselves. */
@@ -29,7 +30,7 @@ export function spoolFaults({ NATS_URL, SPOOL_NATS_URL, SPOOL_REPLICAS }: Values
   const isSame =
     SPOOL_NATS_URL !== undefined &&
     NATS_URL !== undefined &&
-    URL.parse(SPOOL_NATS_URL)?.host === URL.parse(NATS_URL)?.host
+    natsHostsOf(SPOOL_NATS_URL).some((host) => natsHostsOf(NATS_URL).includes(host))
   if (!isSame || SPOOL_REPLICAS !== undefined) return []
   return [
     'SPOOL_NATS_URL: is the server of NATS_URL. The spool needs one of its own, or copies on a cluster: SPOOL_REPLICAS',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { natsUrlsOf } from '../urls/nats-urls.ts'
 import { fileFault } from './file-kinds.ts'
 import { refuse } from './setting-kinds.ts'
 
@@ -19,14 +20,36 @@ export const databaseUrl = z.string().transform((text, context) => {
   return fault === undefined ? text : refuse(context, fault)
 })
 
-/** The address of a NATS server, with or without credentials, as it is given. */
+/**
+ * The address of a NATS server, with or without credentials, as it is given; or those of several servers of a cluster, with
+ * commas between them.
+ */
 export const natsUrl = z.string().transform((text, context) => {
+  const fault = natsUrlsOf(text)
+    .map(natsFault)
+    .find((each) => each !== undefined)
+  const differing = fault === undefined ? differingFault(natsUrlsOf(text)) : undefined
+  const found = fault ?? differing
+  return found === undefined ? text : refuse(context, found)
+})
+
+function natsFault(text: string): string | undefined {
   const url = URL.parse(text)
-  const fault =
+  return (
     serverUrlFault(url, text, { schemes: ['nats', 'tls'], example: NATS_EXAMPLE }) ??
     (url === null ? undefined : endFault(url, NATS_EXAMPLE))
-  return fault === undefined ? text : refuse(context, fault)
-})
+  )
+}
+
+/** A client signs in everywhere in one way. */
+function differingFault(texts: readonly string[]): string | undefined {
+  const [first, ...rest] = texts.map((text) => new URL(text))
+  const differs = rest.some(
+    ({ protocol, username, password }) =>
+      protocol !== first?.protocol || username !== first.username || password !== first.password,
+  )
+  return differs ? 'must name the same scheme, user and password for all servers' : undefined
+}
 
 /** The server that mail is sent through, as it is given. */
 export const smtpUrl = z.string().transform((text, context) => {
@@ -147,6 +170,11 @@ export const issuer = z.string().transform((text, context) => {
 
 /** A URL without what may be secret in it: password, query. Undefined when it cannot be told what is. */
 export function withoutSecrets(text: string): string | undefined {
+  const plain = natsUrlsOf(text).map(plainOf)
+  return plain.includes(undefined) ? undefined : plain.join(',')
+}
+
+function plainOf(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || url.host === '' || isCutShort(url)) return undefined
   const credentials = url.username === '' && url.password === '' ? '' : '***@'
