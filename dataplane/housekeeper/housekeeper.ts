@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client'
 
-import { foldUsage } from '../../core/db/billing/usage.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { deleteOldChanges } from '../../core/db/processes/processes.ts'
 import { deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
@@ -18,7 +17,7 @@ import { measureInstallation } from './tasks/installation-metrics.ts'
 import { advancePendingCancellations } from './tasks/pending-cancellations.ts'
 import { purgeNightly } from './tasks/retention.ts'
 import { secretsTask, type SecretsTaskDeps } from './tasks/secrets.ts'
-import { foldStatistics, pruneStatistics } from './tasks/statistics.ts'
+import { foldAllUsage, foldStatistics, pruneStatistics } from './tasks/statistics.ts'
 import { WaitingCounts } from './tasks/waiting-counts.ts'
 
 const SWEEP_MS = 1_000
@@ -38,7 +37,7 @@ export interface HousekeeperDeps
   registry: Registry
 }
 
-/** Runs the tasks that one process at a time may do; the others stand by for its lease. */
+/** Runs the tasks that one process at a time may do, for which the others stand by, and its part of those that all do. */
 export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   const { db, clock, log, name } = deps
   const stop = new AbortController()
@@ -63,6 +62,13 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     const idleness = new Idleness(intervalMs, mostMs)
     return task(intervalMs, taskName, async () => idleness.after(await act()), bell)
   }
+  /** A task that every housekeeper does at once, leader or not: its statements take rows that no other has. */
+  const shared = (taskName: string, act: () => Promise<boolean>): Promise<void> => {
+    const idleness = new Idleness(FOLD_MS, IDLE_MS)
+    return every(FOLD_MS, { signal: stop.signal, log, name: taskName }, async () =>
+      idleness.after(await act()),
+    )
+  }
   const wanted = new Bell()
   const following = deps.nats.subscribe(OPERATION_DUE, { callback: () => wanted.ring() })
   const sweep = new Sweep(deps)
@@ -70,10 +76,10 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   measureInstallation(deps, { sweep, waiting, isLeader: () => ownership.isHeld })
   const tasks = [
     patient([SWEEP_MS, IDLE_MS], 'sweep', () => sweep.pass()),
-    patient([FOLD_MS, IDLE_MS], 'usage', async () => (await foldUsage(db)) > 0),
+    shared('usage', () => foldAllUsage(db)),
     patient([BILLING_MS, IDLE_MS], 'billing', () => keepBilling(deps)),
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
-    patient([FOLD_MS, IDLE_MS], 'statistics', () => foldStatistics(db)),
+    shared('statistics', () => foldStatistics(db)),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
     ...alertTasks(deps, mayGoOn).map((each) => task(...each)),
     task(COUNT_MS, 'waiting counts', () => waiting.step()),

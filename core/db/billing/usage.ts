@@ -4,7 +4,7 @@ import type { UsageWindow } from '../../plans/standing.ts'
 import type { Db } from '../connection/db.ts'
 
 /** Delta rows folded by one statement. */
-const FOLD_BATCH = 10_000
+export const USAGE_BATCH = 10_000
 
 /** Ended windows that are recorded by one transaction. */
 const CLOSE_BATCH = 100
@@ -23,7 +23,7 @@ export async function foldUsage(db: Db): Promise<number> {
         where not exists (
           select from subscription s
           where s.organisation_id = d.organisation_id and s.status = 'active' and s.current_period_end <= d.at)
-        order by d.organisation_id limit ${FOLD_BATCH} for update of d skip locked)
+        order by d.organisation_id limit ${USAGE_BATCH} for update of d skip locked)
       returning organisation_id, at, deliveries
     ), placed as (
       select t.organisation_id, t.deliveries, coalesce(

@@ -1,3 +1,4 @@
+import { foldUsage, USAGE_BATCH } from '../../../core/db/billing/usage.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import {
   FOLD_BATCH,
@@ -23,17 +24,29 @@ const KEPT_DAYS: readonly [Granularity, days: number][] = [
   ['day', ROLLUP_DAYS_OF_DAYS],
 ]
 
-/** Adds up what was counted since the last time. Any number of processes may do it at once. Whether there was something. */
+type Fold = (db: Db) => Promise<number>
+
+/** Adds up the counts since the last time. Any number of processes may do it at once. Whether there was any. */
 export async function foldStatistics(db: Db): Promise<boolean> {
-  let hasWorked = false
-  for (const fold of [foldEvents, foldDeliveries]) {
-    for (let round = 0; round < ROUNDS_MAX; round++) {
-      const folded = await fold(db)
-      hasWorked ||= folded > 0
-      if (folded < FOLD_BATCH) break
-    }
+  const events = await foldAll(db, foldEvents, FOLD_BATCH)
+  const deliveries = await foldAll(db, foldDeliveries, FOLD_BATCH)
+  return events || deliveries
+}
+
+/** The same with the counts that quotas and bills rest on. */
+export async function foldAllUsage(db: Db): Promise<boolean> {
+  return await foldAll(db, foldUsage, USAGE_BATCH)
+}
+
+/** Folds until a statement finds less than it may take. */
+async function foldAll(db: Db, fold: Fold, batch: number): Promise<boolean> {
+  let all = 0
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const folded = await fold(db)
+    all += folded
+    if (folded < batch) break
   }
-  return hasWorked
+  return all > 0
 }
 
 export async function pruneStatistics(db: Db, nowMs: number): Promise<void> {
