@@ -13,9 +13,12 @@ import {
 import { TooManyRequests } from './auth/rate-limit.ts'
 import { LargeAnswers } from './large-answers.ts'
 
-/** `free-…` are organisations that one stranger made. */
+/** `free-…` are organisations that one stranger made, `new-…` each of another network. */
 const SHARES = {
-  of: async (id: string): Promise<string> => (id.startsWith('free-') ? 'stranger' : id),
+  async of(id: string): Promise<string> {
+    if (id.startsWith('free-')) return 'network of a stranger'
+    return id.startsWith('new-') ? `network ${id}` : id
+  },
 }
 
 const PIECE = Buffer.alloc(256 * 1024)
@@ -27,6 +30,14 @@ async function read(): Promise<AsyncIterable<Buffer>> {
 }
 
 afterEach(() => void vi.useRealTimers())
+
+/** Whether an answer is open after all that can happen at once has happened. */
+async function isOpen(answer: Promise<unknown>): Promise<boolean> {
+  let opened = false
+  void answer.then(() => (opened = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  return opened
+}
 
 test('an organisation has its share of the places, and one more than may wait is refused', async () => {
   const answers = new LargeAnswers(SHARES)
@@ -48,12 +59,25 @@ test('organisations that share a share have its places together', async () => {
   )
   const open = await Promise.all(places)
   const next = answers.open('free-next', read)
-  const first = await Promise.race([
-    next.then(() => 'next'),
-    answers.open('other', read).then(() => 'other'),
-  ])
-  expect(first).toBe('other')
+  expect(await isOpen(next)).toBe(false)
+  expect(await isOpen(answers.open('other', read))).toBe(true)
   for (const answer of open) answer.destroy()
+  expect(await buffer(await next)).toHaveLength(16 * PIECE.length)
+})
+
+test('newcomers of many networks have half of the places together', async () => {
+  const answers = new LargeAnswers(SHARES)
+  const places = Array.from({ length: ANSWERS_PER_PROCESS / 2 }, (_, index) =>
+    answers.open(`new-${index}`, read),
+  )
+  const open = await Promise.all(places)
+  const next = answers.open('new-next', read)
+  const others = Array.from({ length: ANSWERS_PER_PROCESS / 2 }, (_, index) =>
+    answers.open(`known-${index}`, read),
+  )
+  const taken = await Promise.all(others)
+  expect(await isOpen(next)).toBe(false)
+  for (const answer of [...open, ...taken]) answer.destroy()
   expect(await buffer(await next)).toHaveLength(16 * PIECE.length)
 })
 

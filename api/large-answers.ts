@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 
-import type { OrganisationShares } from '../core/db/configuration/organisation-shares.ts'
+import {
+  isNewcomers,
+  type OrganisationShares,
+} from '../core/db/configuration/organisation-shares.ts'
 import {
   ANSWER_BYTES_PER_SECOND_MIN,
   ANSWER_RATE_SECONDS,
@@ -24,6 +27,8 @@ export class LargeAnswers {
   readonly #shares: Pick<OrganisationShares, 'of'>
   readonly #places = new Semaphore(ANSWERS_PER_PROCESS)
   readonly #turns = new Map<string, Semaphore>()
+  /** All newcomers together have half of the places. */
+  readonly #newcomers = new Semaphore(ANSWERS_PER_PROCESS / 2)
 
   constructor(shares: Pick<OrganisationShares, 'of'>) {
     this.#shares = shares
@@ -54,8 +59,9 @@ export class LargeAnswers {
       resolve(answer)
       await once(answer, 'close')
     }
+    const place = async (): Promise<void> => await this.#places.take(hold)
     void turns
-      .take(async () => await this.#places.take(hold))
+      .take(isNewcomers(share) ? () => this.#newcomers.take(place) : place)
       .catch(reject)
       .finally(() => {
         if (turns.isIdle) this.#turns.delete(share)

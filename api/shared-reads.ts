@@ -1,6 +1,9 @@
-import type { OrganisationShares } from '../core/db/configuration/organisation-shares.ts'
+import {
+  isNewcomers,
+  type OrganisationShares,
+} from '../core/db/configuration/organisation-shares.ts'
 import type { Db } from '../core/db/connection/db.ts'
-import { READS_PER_ORGANISATION, READS_WAITING_MAX } from '../core/limits.ts'
+import { READS_PER_ORGANISATION, READS_POOL, READS_WAITING_MAX } from '../core/limits.ts'
 import { Semaphore } from '../core/pacing/semaphore.ts'
 import { TooManyRequests } from './auth/rate-limit.ts'
 
@@ -14,6 +17,8 @@ export class SharedReads {
   readonly #db: Db
   readonly #shares: OrganisationShares
   readonly #turns = new Map<string, Semaphore>()
+  /** All newcomers together: organisations that cost nothing, from as many networks as a stranger has. */
+  readonly #newcomers = new Semaphore(READS_POOL / 2)
 
   constructor(db: Db, shares: OrganisationShares) {
     this.#db = db
@@ -32,7 +37,8 @@ export class SharedReads {
       )
     }
     try {
-      return await turns.take(async () => await read(this.#db))
+      const run = async (): Promise<T> => await read(this.#db)
+      return await turns.take(isNewcomers(share) ? () => this.#newcomers.take(run) : run)
     } finally {
       if (turns.isIdle) this.#turns.delete(share)
     }

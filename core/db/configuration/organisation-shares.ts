@@ -18,7 +18,8 @@ export const shareOf = sql<string>`case when organisation.signed_up_from is null
       and person.email_verified_at is not null
   )) then organisation.id::text else ${NETWORK} || organisation.signed_up_from end`
 
-function isNewcomers(share: string): boolean {
+/** Whether a share is that of a network, which all organisations have that signed up from there. */
+export function isNewcomers(share: string): boolean {
   return share.startsWith(NETWORK)
 }
 
