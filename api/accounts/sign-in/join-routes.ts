@@ -35,10 +35,10 @@ export const JOIN_ROUTES = [
     body: null,
     async handle({ deps }) {
       const isSetUp = await hasOwner(deps.db)
-      const { signUp, hasPasswords, hasSelfServicePlans } = deps.accounts
+      const { signUp: who, hasPasswords, hasSelfServicePlans } = deps.accounts
       const provider = deps.provider?.name ?? null
       const isMailing = deps.post !== undefined
-      const ways = { isSetUp, signUp, isMailing, hasPasswords, provider }
+      const ways = { isSetUp, signUp: who, isMailing, hasPasswords, provider }
       return { status: 200, body: { ...ways, hasSelfServicePlans } }
     },
   }),
