@@ -28,8 +28,8 @@ export function RemoveMember({ member }: { member: Member }) {
       }}
     >
       <p>
-        The next request of this person is refused. The keys and agents that they made end, for good
-        {isSelf ? '.' : '; those that you keep become yours, and whoever has their text can go on.'}
+        The next request of this person is refused. The keys and agents that they made end for good
+        {isSelf ? '.' : ', but for those that you keep: these become yours, and go on working.'}
       </p>
       <MadeList member={member} keep={keep} {...(isSelf ? {} : { onChange: setKeep })} />
     </DangerAction>
