@@ -20,7 +20,7 @@ export function callerNetwork(request: Pick<FastifyRequest, 'ip' | 'ips'>): stri
   return networkOf(callerAddress(request))
 }
 
-/** Whoever has one IPv6 address has the 2^64 beside it. */
+/** The owner of an IPv6 address has the 2^64 beside it. */
 export function networkOf(address: string): string {
   const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (ipv4 !== undefined || !isIPv6(address)) return ipv4 ?? address

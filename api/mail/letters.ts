@@ -15,7 +15,7 @@ export function resetLetter(url: string): Letter {
   }
 }
 
-/** To the owner of an address with which somebody made an account without proving it. */
+/** To the owner of an address that an account has without having verified it. */
 export function newcomerLetter(url: string): Letter {
   return {
     subject: 'Begin a new account at Postern',
@@ -28,7 +28,7 @@ export function newcomerLetter(url: string): Letter {
   }
 }
 
-/** To whoever wants to sign up. */
+/** To a person who signs up. */
 export function signUpLetter(url: string): Letter {
   return {
     subject: 'Make your account at Postern',
@@ -41,7 +41,7 @@ export function signUpLetter(url: string): Letter {
   }
 }
 
-/** To whoever wants to sign up and has an account. */
+/** To a person who signs up and has an account. */
 export function knownLetter(origin: string): Letter {
   return {
     subject: 'You have an account at Postern',
@@ -53,7 +53,7 @@ export function knownLetter(origin: string): Letter {
   }
 }
 
-/** To whoever is signed in and has not proved the address. */
+/** To a person who is signed in and has not verified the address. */
 export function verifyLetter(url: string): Letter {
   return {
     subject: 'Prove your address to Postern',

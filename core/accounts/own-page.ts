@@ -15,7 +15,7 @@ export function ownPage(text: string): string | undefined {
   const parsed = URL.parse(text, ORIGIN)
   if (parsed === null || parsed.origin !== ORIGIN) return undefined
   const page = `${parsed.pathname}${parsed.search}${parsed.hash}`
-  // Whoever gets the page parses it again.
+  // The reader of the page parses it again.
   const isSame = page.length <= LENGTH_MAX && URL.parse(page, ORIGIN)?.href === parsed.href
   return isSame ? page : undefined
 }

@@ -126,7 +126,7 @@ export class Parsed {
     return this.#payload.value
   }
 
-  /** The `payload` for whoever copies it and has no use for its members. */
+  /** The `payload` for a caller that copies it and reads none of its members. */
   get storedPayload(): StoredPayload {
     const { body } = this.#request
     const isJson = this.#format === 'json' || (this.#format === 'maybe_json' && looksLikeJson(body))

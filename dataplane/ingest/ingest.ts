@@ -54,7 +54,7 @@ const STORE: BatcherOptions = {
   queueBytesMax: 64 * 1024 * 1024,
 }
 
-/** Senders hang up after some 10 s: a later answer is read by nobody, and the sender repeats the request. */
+/** Senders hang up after some 10 s: a later answer is not read, and the sender repeats the request. */
 const STORE_WAIT_MS = 6_000
 
 const ACTIVITY_MS = 1_000

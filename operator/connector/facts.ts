@@ -106,7 +106,7 @@ function isEnrolled({ world }: Deps, { metadata, status }: KubeObject): boolean 
   return isStored && world.enrolments.get(key) !== undefined
 }
 
-/** Agents of other pods, and agents that somebody else runs, are not counted where their names are known. */
+/** Agents of other pods, and agents outside the cluster, are not counted where their names are known. */
 function sessionsOf(
   agents: Agents | undefined,
   online: number,

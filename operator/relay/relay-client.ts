@@ -21,7 +21,7 @@ const LATE_MAX_MS = 10_000
 const CONNECTIONS_MAX = 8
 /** A refused key is tried again after this time, or when it changes. */
 const REFUSED_MS = 300_000
-/** Many relays may answer at once, and whoever runs one chooses how long its answers are. */
+/** Many relays may answer at once, and each chooses how long its answers are. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 
 export interface Credentials {

@@ -34,7 +34,7 @@ export interface NewLink {
 }
 
 /**
- * A token with which somebody becomes the first owner; the one before it ends. Undefined once the installation's own
+ * A token that makes the first owner; the one before it ends. Undefined once the installation's own
  * organisation has an owner: never is the first visitor the owner.
  */
 export async function makeSetupLink({ db, clock }: LinkDeps): Promise<NewLink | undefined> {
@@ -116,8 +116,8 @@ export function mailResetLink(
 }
 
 /**
- * Mails a link with which the owner of an address makes an account; to whoever has one already, a letter that says so.
- * Behind the answer: nobody learns which it was.
+ * Mails a link with which the owner of an address makes an account. An owner who has one gets a letter that names it.
+ * After the answer, which is the same for both.
  */
 export function mailSignUpLink(deps: MailedLinkDeps, email: string, network: string): void {
   const post = demandPost(deps, 'Sign up without one')

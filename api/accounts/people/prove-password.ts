@@ -59,7 +59,7 @@ export async function proveOwn(
 
 /**
  * Takes an attempt of the first scope that has one left, and returns that scope; so one account is not guessed at from many
- * addresses. The addresses of nobody are counted as well.
+ * addresses. Addresses without an account are counted as well.
  */
 async function takeAttempt({ db }: Deps, scopes: readonly string[]): Promise<string> {
   let waitMs = 0

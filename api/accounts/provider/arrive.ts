@@ -50,7 +50,7 @@ export async function arrive(
   return personId
 }
 
-/** The account of an address that the provider has proved, as far as whoever made it is known to own the address. */
+/** The account of an address that the provider has proved, as far as its maker has proved to own the address. */
 async function accountOf(
   tx: Db,
   email: string,

@@ -13,7 +13,7 @@ import { addOrganisation } from '../organisations/organisations.ts'
 import { refuseLink } from '../people/links.ts'
 import { addPerson, type Entrance } from '../people/people.ts'
 
-/** Refuses where nobody makes an account without an invitation. */
+/** Refuses where an account needs an invitation. */
 export function demandOpen({ accounts }: Deps): void {
   if (accounts.signUp === 'open') return
   refuse('FORBIDDEN', 'Cannot sign up here: somebody has to invite you')
@@ -48,7 +48,7 @@ export async function demandSignUpLink(
   refuseOther(link.email, email)
 }
 
-/** Uses the link up. An account that somebody made with the address without proving it yields. */
+/** Uses the link up. An account with the address that was never verified yields. */
 export async function useSignUpLink(
   tx: Db,
   { clock }: Entrance,

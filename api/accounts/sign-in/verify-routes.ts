@@ -52,7 +52,7 @@ export const VERIFY_ROUTES = [
       const now = new Date(deps.clock.now())
       await deps.db.transaction().execute(async (tx) => {
         const link = (await takeLink(tx, 'verify', hashSecret(token), now)) ?? refuseLink()
-        // A link proves the address of whoever asked for it: in another session it must not be used.
+        // A link proves the address of the person who requested it: another session must not use it.
         if (link.personId !== session.personId || link.email !== session.email) refuseLink()
         await deleteLinks(tx, 'verify', session.personId)
         await setVerified(tx, session.personId, now)

@@ -10,7 +10,7 @@ export const KNOWN_FORMS: readonly RegExp[] = [
   /\bgh[pousr]_[0-9A-Za-z]{20,}/g,
   /\bgithub_pat_\w{20,}/g,
   /\bgl(?:pat|ptt|soat|rt|dt|cbt)-[\w-]{20,}/g,
-  // Slack, Discord, Teams: whoever has the URL may post
+  // Slack, Discord, Teams: the URL alone allows to post
   /\bxox[a-z]-[\w-]{8,}/g,
   /\bxapp-[\w-]{8,}/g,
   /(?<=\bhooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/-]+/g,

@@ -29,7 +29,7 @@ const WHOLE: ReadonlySet<string> = new Set(['code', 'k', 'key', 'keys'])
 const OPEN_KEYS =
   /^(?:idempotency|primary|foreign|public|sort|partition|routing|cache|object|message|dedupe|deduplication|translation|issue|project)$/
 
-/** Whether a name of a header, a parameter or a member speaks of what proves who somebody is. */
+/** Whether a name of a header, a parameter or a member is that of a credential. */
 export function isSecretName(name: string): boolean {
   const words = name
     .normalize('NFKC')

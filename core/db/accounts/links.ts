@@ -1,6 +1,6 @@
 import type { Db } from '../connection/db.ts'
 
-/** The right of whoever holds a link: make the first owner, set a password anew, sign up, or prove an address. */
+/** The right that a link gives: make the first owner, set a password anew, sign up, or prove an address. */
 export type LinkKind = 'setup' | 'reset' | 'sign-up' | 'verify'
 
 export interface AccountLink {

@@ -10,7 +10,7 @@ export interface AccountTables {
     name: string
     /** Null: signs in through the identity provider alone. */
     password_hash: string | null
-    /** Null: nobody has proved that the address is theirs. */
+    /** Null: the address is not verified. */
     email_verified_at: Time | null
     created_at: Time
     updated_at: Time

@@ -40,7 +40,7 @@ export async function listOrganisations(db: Db): Promise<Organisation[]> {
   return rows.map(toOrganisation)
 }
 
-/** The organisation of the installation: the oldest that nobody made by signing up. */
+/** The organisation of the installation: the oldest that no sign-up made. */
 export async function findOwnOrganisation(db: Db): Promise<Organisation | undefined> {
   const row = await db
     .selectFrom('organisation')
@@ -52,7 +52,7 @@ export async function findOwnOrganisation(db: Db): Promise<Organisation | undefi
   return row && toOrganisation(row)
 }
 
-/** `isSignedUp`: somebody made it for themselves by signing up. */
+/** `isSignedUp`: a sign-up made it. */
 export async function insertOrganisation(
   db: Db,
   organisation: Organisation & { isSignedUp: boolean },

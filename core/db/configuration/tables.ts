@@ -8,7 +8,7 @@ export interface OrganisationTable {
   plan: string
   overrides: Json<Record<string, unknown>>
   retention_class: number
-  /** Somebody made it for themselves by signing up. */
+  /** A sign-up made it. */
   signed_up: Generated<boolean>
   /** The network of the stranger who made it by signing up. */
   signed_up_from: Generated<string | null>

@@ -6,7 +6,7 @@ import { enter } from './enter.ts'
 import { Frame } from './frame.tsx'
 import { useLinkToken } from './token.ts'
 
-/** Whoever is signed in proves that the address of the account is theirs, by the link that was mailed to it. */
+/** Verifies the address of the account that is signed in, by the link that was mailed to it. */
 export function Verify() {
   const token = useLinkToken()
   const action = useAction(

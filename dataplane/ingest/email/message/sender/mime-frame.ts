@@ -6,7 +6,7 @@ const LINE_BYTES = 1_000
 
 /**
  * Whether the body is of the kind that its type says: a body that is a frame of parts has their boundary, and any other has
- * none. Somebody who may change the type, and not the body, could else show a part of a text as the whole mail.
+ * none. An attacker who changes the type, and not the body, could else show a part of a text as the whole mail.
  */
 export function fitsBody(fields: readonly Field[], mail: Buffer): boolean {
   const [type = ''] = valuesOf(fields, 'content-type')
