@@ -66,15 +66,18 @@ test.each(['http://169.254.169.254', 'https://kubernetes.default.svc'])(
 test('a Source and a Destination take the values of Secrets that are for them alone', async () => {
   await scene.secret('stripe', { secret: 'whsec_first_one' }, 'relay')
   const secretRef = { name: 'stripe', key: 'secret' }
-  await scene.apply('sources', 'stripe', { relayRef, verifier: { preset: 'stripe', secretRef } })
+  await scene.apply('sources', 'named', { relayRef, verifier: { preset: 'stripe', secretRef } })
   const auth = { type: 'bearer', tokenSecretRef: secretRef }
-  await scene.apply('destinations', 'shop', { relayRef, url: 'https://shop.example.com/', auth })
+  await scene.apply('destinations', 'named', { relayRef, url: 'https://shop.example.com/', auth })
   const expected = { status: 'Unknown', reason: 'SecretNotFound' }
-  await expectReady('sources', 'stripe', { ...expected, message: hint('stripe', 'source') })
-  await expectReady('destinations', 'shop', { ...expected, message: hint('stripe', 'destination') })
+  await expectReady('sources', 'named', { ...expected, message: hint('stripe', 'source') })
+  await expectReady('destinations', 'named', {
+    ...expected,
+    message: hint('stripe', 'destination'),
+  })
   await scene.secret('stripe', { secret: 'whsec_first_one' }, 'source.destination')
-  await expectReady('sources', 'stripe', { status: 'True' })
-  await expectReady('destinations', 'shop', { status: 'True' })
+  await expectReady('sources', 'named', { status: 'True' })
+  await expectReady('destinations', 'named', { status: 'True' })
 })
 
 test('a Connector mounts no Secret that is not for Connectors, and nothing is made for it meanwhile', async () => {
