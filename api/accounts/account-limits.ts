@@ -1,7 +1,7 @@
 import { countRequest } from '../../core/db/accounts/account-limits.ts'
+import { networkOf } from '../../core/egress/address.ts'
 import { refuse } from '../../core/errors.ts'
 import { API_WINDOW_SECONDS } from '../../core/limits.ts'
-import { networkOf } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 
 /** Addresses remembered at once; past it the oldest is forgotten, and asked for again. */

@@ -1,8 +1,9 @@
 import type { Db } from '../../../core/db/connection/db.ts'
 import { takeAllowance } from '../../../core/db/connectors/public-limits.ts'
+import { networkOf } from '../../../core/egress/address.ts'
 import { refuse } from '../../../core/errors.ts'
 import { SIGN_UPS_OF_NETWORK } from '../../../core/limits.ts'
-import { networkOf, wideNetworkOf } from '../../auth/caller-address.ts'
+import { wideNetworkOf } from '../../auth/caller-address.ts'
 import type { Deps } from '../../deps.ts'
 
 const DAY_MS = 86_400_000
