@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { documentedRows } from '../kinds/documented-reasons.fixture.ts'
-import type { Fault } from '../kinds/reasons.ts'
+import { PASSING_FAULTS, STALLED_FAULTS, type Fault } from '../kinds/reasons.ts'
 import { Halt } from '../relay/problem.ts'
 import type { Condition } from '../runtime/objects/conditions.ts'
 import type { Agents } from './pods/agents.ts'
@@ -271,3 +271,18 @@ test('a condition that stays as it was is about the generation of then', () => {
   const kept = conditions.find(({ type }) => type === 'Connected')
   expect(kept).toMatchObject({ message: 'SessionsLive before', observedGeneration: 2 })
 })
+
+test.for(documentedRows().filter(({ section }) => section === 'Faults'))(
+  'docs/kubernetes/conditions.md has the status of Ready for $reason',
+  ({ reason, status, stalled }) => {
+    const known = [...PASSING_FAULTS, ...STALLED_FAULTS].find((one) => one === reason)
+    const facts = { ...GOOD, problem: known && problem(known) }
+    const [ready, ...rest] = conditionsOf(facts)
+    const isStalled = rest.some(({ type }) => type === 'Stalled')
+    expect([ready?.status, ready?.reason, isStalled ? 'yes' : 'no']).toEqual([
+      status,
+      reason,
+      stalled,
+    ])
+  },
+)

@@ -4,16 +4,14 @@ import { PosternError, type Postern } from '../../clients/typescript/index.ts'
 import { Wait } from '../connector/remote.ts'
 import { CONNECTION } from '../kinds/connection.ts'
 import { DESTINATION } from '../kinds/destination.ts'
-import type { Reason } from '../kinds/reasons.ts'
 import { SOURCE } from '../kinds/source.ts'
 import { markersOf, mayHave, ownerInWords } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
-import { Halt, problemOf, type Problem } from '../relay/problem.ts'
+import { Halt, problemOf } from '../relay/problem.ts'
 import type { Body } from '../relay/relay-client.ts'
 import { hasCode } from '../relay/relay-error.ts'
 import type { Listed } from '../relay/relays.ts'
 import type { Kind, KubeObject } from '../runtime/kube/object.ts'
-import type { Stated } from '../runtime/objects/conditions.ts'
 import { hasFinalizer } from '../runtime/objects/ownership.ts'
 import type { Outcome } from '../runtime/queue/controller.ts'
 import type { Deps } from '../world/deps.ts'
@@ -26,6 +24,7 @@ import {
   writeStatus,
 } from '../world/lifecycle.ts'
 import { connectionBody, destinationBody, sourceBody, type Read } from './bodies.ts'
+import { conditionsOf, type Ending } from './state.ts'
 
 const BLOCKED_MS = 5_000
 
@@ -100,9 +99,7 @@ export async function reconcileDeclared(
   const isDeleted = object.metadata.deletionTimestamp !== undefined
   if (isDeleted && !hasFinalizer(object, FINALIZER)) return {}
   if (!isDeleted && object['spec'].suspend === true) {
-    return await tell(deps, declared, object, {
-      word: ['Unknown', 'Suspended', 'spec.suspend is true'],
-    })
+    return await record(deps, declared, object, { ending: 'suspended' })
   }
   try {
     if (isDeleted) {
@@ -112,15 +109,12 @@ export async function reconcileDeclared(
     }
     const held = await hold(deps, declared.kind, object)
     const resource = await bringInLine(deps, declared, written, held)
-    return await tell(deps, declared, object, {
-      resource,
-      word: ['True', 'Applied', 'The relay has it as it is declared'],
-    })
+    return await record(deps, declared, object, { ending: 'applied', resource })
   } catch (error) {
     if (error instanceof Wait) return { againMs: error.againMs }
     const problem = problemOf(error)
     if (problem === undefined) throw error
-    return await tell(deps, declared, object, { problem })
+    return await record(deps, declared, object, { ending: problem })
   }
 }
 
@@ -240,28 +234,23 @@ async function removeResource(calls: Calls, id: string): Promise<void> {
   }
 }
 
-interface Told {
+interface Result {
+  ending: Ending
   resource?: { resource: Body; hash: string }
-  word?: ['True' | 'Unknown', Reason, string]
-  problem?: Problem
 }
 
-async function tell(
+/** Writes the status. */
+async function record(
   deps: Deps,
   { kind, id }: Declared,
   object: KubeObject,
-  { resource: got, word, problem }: Told,
+  { ending, resource: got }: Result,
 ): Promise<Outcome> {
   const { conditions: _, ...before } = object['status'] ?? {}
-  const [status, reason, message] = word ?? [
-    problem?.isStalled === true ? 'False' : 'Unknown',
-    problem?.reason ?? '',
-    problem?.message ?? '',
-  ]
-  const ready: Stated = { type: 'Ready', status, reason, message }
-  const stalled: Stated = { type: 'Stalled', status: 'True', reason, message }
+  const conditions = conditionsOf(ending)
+  const [ready] = conditions
   const resource = got?.resource
-  tellChange(deps, kind, object, ready)
+  if (ready !== undefined) tellChange(deps, kind, object, ready)
   await writeStatus(deps, kind, object, {
     ...before,
     ...(resource !== undefined && {
@@ -269,7 +258,7 @@ async function tell(
       ...(resource.ingestUrl !== undefined && { ingestUrl: resource.ingestUrl }),
       applied: { hash: got?.hash, updatedAt: resource.updatedAt },
     }),
-    conditions: problem?.isStalled === true ? [ready, stalled] : [ready],
+    conditions,
   })
-  return problem === undefined ? {} : { againMs: problem.againMs }
+  return typeof ending === 'string' ? {} : { againMs: ending.againMs }
 }

@@ -10,6 +10,7 @@ interface Row {
   reason: string
   /** `yes` or `no` in the table of faults, else empty. */
   stalled: string
+  meaning: string
 }
 
 /** The rows of every table of docs/kubernetes/conditions.md that has a column `reason`, a row for each reason. */
@@ -26,7 +27,13 @@ export function documentedRows(): Row[] {
       if (columns.length === 0) columns = texts
       if (!columns.includes('reason') || texts === columns || /^-+$/.test(texts[0] ?? '')) return []
       const cell = (name: string): string => texts[columns.indexOf(name)] ?? ''
-      const row = { section, type: cell('type'), status: cell('status'), stalled: cell('stalled') }
+      const row = {
+        section,
+        type: cell('type'),
+        status: cell('status'),
+        stalled: cell('stalled'),
+        meaning: cell('meaning'),
+      }
       return cell('reason')
         .split(', ')
         .map((reason) => ({ ...row, reason }))
