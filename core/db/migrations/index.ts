@@ -30,6 +30,7 @@ import { up as alertsOfProjects } from './0027-alerts-of-projects.ts'
 import { up as verifiedPeople } from './0028-verified-people.ts'
 import { up as signUpNetworks } from './0029-sign-up-networks.ts'
 import { up as keptAgents } from './0030-kept-agents.ts'
+import { up as parkedLanes } from './0031-parked-lanes.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -63,4 +64,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0028-verified-people': { up: verifiedPeople },
   '0029-sign-up-networks': { up: signUpNetworks },
   '0030-kept-agents': { up: keptAgents },
+  '0031-parked-lanes': { up: parkedLanes },
 }

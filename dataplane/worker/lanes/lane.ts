@@ -159,7 +159,7 @@ export class Lane {
     this.#pump()
   }
 
-  /** PostgreSQL holds rows for this lane, the oldest of them in a partition. */
+  /** PostgreSQL holds rows for this lane in a partition, which may be a former one. */
   noteParked(partition: number): void {
     if (this.#isClosed) return
     const isElsewhere = partition !== this.#partition && this.#destination !== undefined

@@ -67,7 +67,7 @@ export class Lanes {
     return true
   }
 
-  /** PostgreSQL holds rows for this lane, the oldest of them in this partition. */
+  /** PostgreSQL holds rows for this lane in this partition. */
   async noteParked(key: LaneKey): Promise<void> {
     await this.#tell(key.destinationId, async () => {
       const lane = await this.#laneOf(key)

@@ -6,20 +6,22 @@ import { holdColumns, type Hold } from './partition-owners.ts'
 /** Rows that one statement moves to another partition. */
 const MOVED_MAX = 1_000
 
-/** The lanes with parked rows, by one index probe a lane rather than a scan of the rows. */
+/** The lanes with parked rows of each partition, by one index probe a lane rather than a scan of the rows. */
 const PARKED_LANES = `
   with recursive lane as (
-    (select destination_id, partition from delivery_waiting where next_at is null
-      order by destination_id, delivery_id limit 1)
+    select p.partition, first.destination_id from unnest($1::int2[]) as p (partition) cross join lateral (
+      select w.destination_id from delivery_waiting w
+      where w.partition = p.partition and w.next_at is null
+      order by w.destination_id limit 1) as first
     union all
-    (select next.destination_id, next.partition from lane, lateral (
-      select w.destination_id, w.partition from delivery_waiting w
-      where w.next_at is null and w.destination_id > lane.destination_id
-      order by w.destination_id, w.delivery_id limit 1) as next)
+    select lane.partition, next.destination_id from lane cross join lateral (
+      select w.destination_id from delivery_waiting w
+      where w.partition = lane.partition and w.next_at is null and w.destination_id > lane.destination_id
+      order by w.destination_id limit 1) as next
   )
-  select destination_id, partition from lane where partition = any($1::int2[])`
+  select destination_id, partition from lane`
 
-/** The lanes whose oldest parked row is in one of the partitions, each with that partition. */
+/** The lanes with parked rows in these partitions: one that has moved is found in each where it has rows. */
 export async function parkedLanes(
   pool: pg.Pool,
   partitions: readonly number[],
