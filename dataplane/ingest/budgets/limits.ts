@@ -11,11 +11,14 @@ import {
   type IngestState,
 } from '../../../core/pacing/ingest-limit.ts'
 
-/** How often ingest processes tell each other what they took: 1 % of the time over which a limit must hold. */
+/** How often ingest processes publish what they took: 1 % of the time over which a limit must hold. */
 const EXCHANGE_MS = 100
 
 /** Limits in memory. The least recently made give way: a limit unused for a second is full anyway. */
 const LIMITS_MAX = 100_000
+
+/** Counts of one message: 300 KB, less than NATS takes at the least. */
+const COUNTS_MAX = 5_000
 
 const Counts = z.object({
   from: z.string(),
@@ -25,8 +28,12 @@ const Counts = z.object({
 interface Limit {
   state: IngestState
   perSecond: number
-  /** Taken here since the last exchange. */
-  taken: number
+}
+
+/** Requests taken here since the last exchange. */
+interface Taken {
+  count: number
+  perSecond: number
 }
 
 /** A source as its limits see it. */
@@ -52,14 +59,16 @@ export interface Reached {
 export class IngestLimits implements Disposable {
   readonly #deps: { nats: NatsConnection; clock: Clock; log: Logger; processId: string }
   readonly #limits = new Map<string, Limit>()
-  /** Runs while there is something to tell. */
+  /** Apart from the limits, so that an exchange costs what was taken, however many limits there are. */
+  readonly #taken = new Map<string, Taken>()
+  /** Runs while counts are to be published. */
   #exchange: NodeJS.Timeout | undefined
 
   constructor(deps: { nats: NatsConnection; clock: Clock; log: Logger; processId: string }) {
     this.#deps = deps
     deps.nats.subscribe(INGEST_COUNTS, {
       callback: (error, message) => {
-        if (error === null) this.#hear(message.string())
+        if (error === null) this.#apply(message.string())
       },
     })
   }
@@ -70,8 +79,8 @@ export class IngestLimits implements Disposable {
     const admission = admit(limit.state, perSecond, this.#deps.clock.now())
     if (admission.allowed) {
       limit.state.tatMs = admission.tatMs
-      limit.taken++
-      this.#exchange ??= setTimeout(() => this.#tell(), EXCHANGE_MS)
+      this.#note(scopeId, perSecond)
+      this.#exchange ??= setTimeout(() => this.#publish(), EXCHANGE_MS)
     }
     return admission
   }
@@ -102,28 +111,39 @@ export class IngestLimits implements Disposable {
           break
         }
       }
-      limit = { state: { tatMs: 0 }, perSecond, taken: 0 }
+      limit = { state: { tatMs: 0 }, perSecond }
       this.#limits.set(scopeId, limit)
     }
     limit.perSecond = perSecond
     return limit
   }
 
-  #tell(): void {
-    this.#exchange = undefined
-    const counts: [string, number, number][] = []
-    for (const [scopeId, limit] of this.#limits) {
-      if (limit.taken === 0) continue
-      counts.push([scopeId, limit.taken, limit.perSecond])
-      limit.taken = 0
-    }
-    const { nats, processId } = this.#deps
-    if (counts.length > 0 && isConnected(nats)) {
-      nats.publish(INGEST_COUNTS, JSON.stringify({ from: processId, counts }))
+  #note(scopeId: string, perSecond: number): void {
+    const taken = this.#taken.get(scopeId)
+    if (taken === undefined) {
+      this.#taken.set(scopeId, { count: 1, perSecond })
+    } else {
+      taken.count++
+      taken.perSecond = perSecond
     }
   }
 
-  #hear(text: string): void {
+  #publish(): void {
+    this.#exchange = undefined
+    const counts = Array.from(
+      this.#taken,
+      ([scopeId, { count, perSecond }]) => [scopeId, count, perSecond] as const,
+    )
+    this.#taken.clear()
+    const { nats, processId } = this.#deps
+    if (!isConnected(nats)) return
+    for (let from = 0; from < counts.length; from += COUNTS_MAX) {
+      const part = counts.slice(from, from + COUNTS_MAX)
+      nats.publish(INGEST_COUNTS, JSON.stringify({ from: processId, counts: part }))
+    }
+  }
+
+  #apply(text: string): void {
     const { from, counts } = Counts.parse(JSON.parse(text))
     if (from === this.#deps.processId) return
     const nowMs = this.#deps.clock.now()
