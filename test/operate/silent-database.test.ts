@@ -48,6 +48,24 @@ async function backendsOf(pool: pg.Pool, count: number): Promise<(number | undef
   return rows.map(({ pid }) => pid)
 }
 
+/** The same by the query builder, which returns connections to their pool in a way of its own. */
+async function backendsOfDb(db: Db, count: number): Promise<(number | undefined)[]> {
+  const all = Promise.withResolvers<void>()
+  let asked = 0
+  return await Promise.all(
+    Array.from({ length: count }, async () =>
+      db.connection().execute(async (connection) => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(
+          connection,
+        )
+        if (++asked === count) all.resolve()
+        await all.promise
+        return rows[0]?.pid
+      }),
+    ),
+  )
+}
+
 /** Asks PostgreSQL for something, which falls silent before the last statement. */
 type Ask = (pool: pg.Pool, db: Db) => Promise<unknown>
 
@@ -125,11 +143,12 @@ test('a connection that a demoted primary left open is retired with the others o
     await db.destroy()
     await sibling.end()
   })
-  const before = [...(await backendsOf(pool, 3)), ...(await backendsOf(sibling, 1))]
+  const before = [...(await backendsOfDb(db, 3)), ...(await backendsOf(sibling, 1))]
   // A server that was demoted answers on the connections that it has, and takes no writes.
   for (const one of [pool, sibling]) {
     await eachConnection(one, one.totalCount, 'set default_transaction_read_only = on')
   }
+  expect(await backendsOfDb(db, 3)).toEqual(expect.arrayContaining(before.slice(0, 3)))
   const failure: unknown = await holdLease(db, 'demoted', 'test').catch((err: unknown) => err)
   expect(isDatabaseAway(failure), String(failure)).toBe(true)
   expect(await holdLease(db, 'demoted', 'test')).toBe(1)

@@ -33,7 +33,8 @@ export class Retirement {
       this.#inUse.delete(client)
       // The pool removes a client that is ending, or that its user returns with an error.
       if (this.#retired.has(client)) close(client)
-      else if (err === undefined) this.#idle.add(client)
+      // The query builder returns a healthy client with `false`.
+      else if (err === undefined || err === false) this.#idle.add(client)
     })
     pool.on('remove', (client) => {
       this.#idle.delete(client)
