@@ -27,7 +27,8 @@ let scene: Scene | undefined
 afterAll(async () => await scene?.[Symbol.asyncDispose]())
 
 async function render(namespace: string, sets: readonly string[]): Promise<Answer[]> {
-  const chart = ['template', 'rights', 'charts/postern-connector', '-n', namespace]
+  const image = ['--set', 'image.repository=registry.test/postern']
+  const chart = ['template', 'rights', 'charts/postern-connector', '-n', namespace, ...image]
   const { stdout } = await run(helm, [...chart, ...sets], { maxBuffer: 64 * 1024 * 1024 })
   const objects = parseAllDocuments(stdout).map((document): Answer => document.toJS())
   return objects.filter((one) => one !== null)
