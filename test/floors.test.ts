@@ -26,6 +26,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/urls',
       'core/verify/config',
     ],
+    ['core/db/hosts'],
     [
       'core/accounts',
       'core/alerts',
