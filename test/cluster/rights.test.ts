@@ -173,6 +173,16 @@ async function liveThrough(own: Scene): Promise<void> {
     expect((await own.find(budget)).spec.maxUnavailable).toBe(1)
     expect(await own.find(secret)).toBeDefined()
   }, SOON_MS)
+  const policy = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/all-connector`
+  for (const enabled of [false, true]) {
+    const wanted = { networkPolicy: { enabled }, podDisruptionBudget: { enabled } }
+    await own.merge('connectors', 'all', { spec: wanted })
+    await eventually(async () => {
+      for (const path of [policy, budget]) {
+        expect((await own.find(path)) !== undefined, path).toBe(enabled)
+      }
+    }, SOON_MS)
+  }
   // The same again is counted in the event that is there.
   for (const suspend of [true, false, true, false]) {
     await own.merge('sources', 'all', { spec: { suspend } })
