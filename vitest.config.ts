@@ -5,7 +5,8 @@ const PATIENT = { poll: { timeout: 20_000 } }
 
 /**
  * unit needs no server; system starts real PostgreSQL and NATS; conformance drives `npm start` over HTTP, as the
- * specification has it; openapi makes clients from the document and uses them; faults kills and starves servers.
+ * specification has it; openapi makes clients from the document and uses them; faults kills and starves servers;
+ * failover takes them from an installation of two of each role.
  */
 export default defineConfig({
   test: {
@@ -50,6 +51,7 @@ export default defineConfig({
             'test/cluster/**',
             'test/conformance/**',
             'test/cluster/**',
+            'test/failover/**',
             'test/faults/**',
             'test/node/**',
             'test/openapi/**',
@@ -131,6 +133,14 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 180_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          // Two of each role, three PostgreSQLs and three NATS servers; the scenarios share them and come in order.
+          name: 'failover',
+          include: ['test/failover/**/*.test.ts'],
+          fileParallelism: false,
         },
       },
     ],

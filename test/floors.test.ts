@@ -26,7 +26,6 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/urls',
       'core/verify/config',
     ],
-    ['core/db/hosts'],
     [
       'core/accounts',
       'core/alerts',
@@ -76,8 +75,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/db/events/ingest',
       'core/settings/setting-names.ts',
     ],
-    ['core/db/moving'],
-    ['core/moving', 'core/retention', 'core/start-up.ts'],
+    ['core/retention', 'core/start-up.ts'],
     ['core/db', 'core/jetstream', 'core/ops.ts'],
     ['core/await-services.ts'],
   ],

@@ -6,7 +6,6 @@ import {
   declared,
   displayName,
   fixed,
-  httpUrl,
   LAST_COLUMNS,
   metadata,
   objectName,
@@ -27,7 +26,9 @@ const Auth = z
     username: z.string().max(256).optional().describe('With `basic`: the user name.'),
     passwordSecretRef: SecretKeyRef.optional().describe('With `basic`: the password.'),
     tokenSecretRef: SecretKeyRef.optional().describe('With `bearer`: the token.'),
-    tokenUrl: httpUrl
+    tokenUrl: z
+      .string()
+      .max(2_048)
       .optional()
       .describe('With `oauth2ClientCredentials`: where tokens are fetched.'),
     clientId: z.string().max(256).optional().describe('The id of the client.'),
@@ -51,7 +52,12 @@ export const DestinationSpec = z
     displayName: displayName
       .optional()
       .describe('The name in the relay, unique in the project; that of the object by default.'),
-    url: httpUrl.describe('Where deliveries go.'),
+    url: z
+      .string()
+      .min(1)
+      .max(2_048)
+      .regex(/^https?:\/\//)
+      .describe('Where deliveries go.'),
     mode: z
       .enum(['public', 'private'])
       .default('public')
@@ -107,11 +113,6 @@ export const DestinationSpec = z
         rule: '!has(self.auth) || !has(self.auth.scope) || self.auth.type == "oauth2ClientCredentials"',
         message: 'only auth of the type oauth2ClientCredentials has scope',
         fieldPath: '.auth.scope',
-      },
-      {
-        rule: '!has(self.rateLimitPeriod) || has(self.rateLimit)',
-        message: 'rateLimitPeriod needs rateLimit',
-        fieldPath: '.rateLimitPeriod',
       },
     ),
   })

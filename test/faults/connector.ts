@@ -44,7 +44,7 @@ export interface Agent extends AsyncDisposable {
 }
 
 export async function openConnector(
-  relay: Relay,
+  relay: Pick<Relay, 'api' | 'apiUrl'>,
   name: string,
   { relayUrl = relay.apiUrl, prefix = [] }: Surroundings = {},
 ): Promise<Connector> {

@@ -33,6 +33,8 @@ export interface LoadOptions {
   ingestUrl: string
   secret: string
   perSecond: number
+  /** Requests under way at once; more wait for a connection. */
+  connections?: number
   requestOf?: (number: number) => NumberedRequest
   /** The event that a request sends, by how many requests there were: itself, unless an earlier one is repeated. */
   eventOf?: (count: number) => number
@@ -100,10 +102,10 @@ export function numbered(number: number): NumberedRequest {
 
 async function run(options: LoadOptions, state: State): Promise<readonly Sent[]> {
   const { ingestUrl, secret, perSecond, requestOf = numbered } = options
-  const { eventOf = (count) => count } = options
+  const { eventOf = (count) => count, connections = CONNECTIONS } = options
   const { origin, pathname } = new URL(ingestUrl)
   await using stack = new AsyncDisposableStack()
-  const pool = stack.adopt(new Pool(origin, { connections: CONNECTIONS }), (one) => one.destroy())
+  const pool = stack.adopt(new Pool(origin, { connections }), (one) => one.destroy())
   const sendNext = async (): Promise<Sent> => {
     const number = eventOf(state.sending.length + 1)
     const sent = await send(pool, pathname, number, signed(requestOf(number), secret))

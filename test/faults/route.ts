@@ -32,7 +32,7 @@ export interface RouteOptions extends DestinationOptions {
 }
 
 export async function openRoute(
-  relay: Relay,
+  relay: Pick<Relay, 'api'>,
   name: string,
   options: RouteOptions = {},
 ): Promise<Route> {
@@ -63,7 +63,10 @@ export async function openRoute(
 }
 
 /** Stored events of the source that are not `received` with a `succeeded` delivery. The first few will do. */
-export async function unsettled(relay: Relay, { sourceId }: Route): Promise<unknown[]> {
+export async function unsettled(
+  relay: Pick<Relay, 'query'>,
+  { sourceId }: Route,
+): Promise<unknown[]> {
   return await relay.query(
     `select e.id, e.status as event, d.status as delivery from event e
     left join delivery d on d.class = e.class and d.event_id = e.id
@@ -73,7 +76,10 @@ export async function unsettled(relay: Relay, { sourceId }: Route): Promise<unkn
 }
 
 /** Numbers that were answered with an event id and whose event is not in PostgreSQL. */
-export async function missing(relay: Relay, sent: readonly Sent[]): Promise<number[]> {
+export async function missing(
+  relay: Pick<Relay, 'query'>,
+  sent: readonly Sent[],
+): Promise<number[]> {
   const numbers = new Map(
     sent.flatMap(({ number, answer }): [string, number][] =>
       answer.kind === 'accepted' ? [[decodeId('evt', answer.eventId) ?? '', number]] : [],

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** The way to a database for one process: it can be cut, or go silent, while everybody else reaches the database. */
+/** The way to a database for some processes: it can be cut, go silent or lead elsewhere, while others reach the database. */
 export interface DatabaseLink extends AsyncDisposable {
   /** The database's URL, by way of the link. */
   url: string
@@ -12,16 +12,20 @@ export interface DatabaseLink extends AsyncDisposable {
   /** Nothing passes on the connections that there are. New ones work, as after a fail-over. */
   strand(): void
   mend(): Promise<void>
+  /** New connections lead to this database. Open connections stay. */
+  lead(databaseUrl: string): void
+  /** Connections that lead to this database. */
+  connectionsTo(databaseUrl: string): number
 }
 
 export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLink> {
-  const target = new URL(databaseUrl)
-  const pairs = new Set<readonly [Socket, Socket]>()
+  let target = new URL(databaseUrl)
+  const pairs = new Map<readonly [Socket, Socket], string>()
   let isSilent = false
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
     const pair = [near, far] as const
-    pairs.add(pair)
+    pairs.set(pair, target.host)
     for (const socket of pair) {
       socket.on('error', () => {}) // Either end goes away on purpose.
       socket.on('close', () => {
@@ -43,11 +47,11 @@ export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLin
   const cut = async (): Promise<void> => {
     const closed = server.listening ? once(server, 'close') : undefined
     server.close()
-    for (const [near] of pairs) near.destroy()
+    for (const [near] of pairs.keys()) near.destroy()
     await closed
   }
   const strand = (): void => {
-    for (const [near, far] of pairs) {
+    for (const [near, far] of pairs.keys()) {
       near.unpipe(far).pause()
       far.unpipe(near).pause()
     }
@@ -62,9 +66,13 @@ export async function openDatabaseLink(databaseUrl: string): Promise<DatabaseLin
     },
     async mend() {
       isSilent = false
-      for (const pair of pairs) join(pair)
+      for (const pair of pairs.keys()) join(pair)
       if (!server.listening) await listen(address.port)
     },
+    lead(elsewhere) {
+      target = new URL(elsewhere)
+    },
+    connectionsTo: (one) => [...pairs.values()].filter((host) => host === new URL(one).host).length,
     [Symbol.asyncDispose]: cut,
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { isAlive } from '../../standalone/processes/os-process.ts'
@@ -15,6 +15,8 @@ interface NatsNode {
   url: string
   pid(): number
   start(): Promise<void>
+  /** Removes its store, while it is down. */
+  wipe(): void
 }
 
 /** Servers on loopback that hold their streams together. Disposing of it stops them. */
@@ -64,7 +66,9 @@ cluster { name: together, listen: "127.0.0.1:${ports[size + index]}", routes: [$
       })
       pid = child.pid ?? 0
     }
-    return { name, url: `nats://127.0.0.1:${ports[index]}`, pid: () => pid, start }
+    const url = `nats://127.0.0.1:${ports[index]}`
+    const wipe = (): void => rmSync(join(place, 'jetstream'), { recursive: true, force: true })
+    return { name, url, pid: () => pid, start, wipe }
   })
   for (const node of nodes) await node.start()
   const owned = stack.move()

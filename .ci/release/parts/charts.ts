@@ -6,11 +6,10 @@ import { packFolder, type Commit } from '../packed.ts'
 
 /** Values that each chart demands before it renders. */
 const LEAST: Readonly<Record<string, readonly string[]>> = {
-  postern: [
-    'image.repository=postern',
-    ...['encryptionKey', 'database', 'nats'].map((name) => `${name}.existingSecret.name=postern`),
-  ],
-  'postern-connector': ['image.repository=postern'],
+  postern: ['encryptionKey', 'database', 'nats'].map(
+    (name) => `${name}.existingSecret.name=postern`,
+  ),
+  'postern-connector': [],
 }
 
 /** Packs the charts of the tree into `target` and renders each from its package. */

@@ -29,7 +29,6 @@ const AWAY_MESSAGES = [
   'Client was closed',
   'Connection terminated',
   'timeout exceeded when trying to connect',
-  'timeout expired',
   'Client has encountered a connection error',
 ]
 
