@@ -10,6 +10,7 @@ import { watchPools } from '../core/db/connection/pool-metrics.ts'
 import { Retirement } from '../core/db/connection/retirement.ts'
 import { ServerWatch } from '../core/db/connection/server-watch.ts'
 import { warmUp } from '../core/db/connection/warm-up.ts'
+import { Hosts } from '../core/db/hosts/hosts.ts'
 import { Presence } from '../core/db/processes/presence.ts'
 import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
@@ -51,10 +52,11 @@ using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
 await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
 await using egress = openEgress(config.DELIVERY_ALLOW_CIDRS)
+const hosts = new Hosts(config.DATABASE_URL)
 const retirement = new Retirement()
-await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
+await using _server = new ServerWatch({ hosts, log, retirement })
 const min = Math.min(CONNECTIONS_MIN, config.DATABASE_POOL_MAX)
-const settings = { url: config.DATABASE_URL, max: config.DATABASE_POOL_MAX, log, min, retirement }
+const settings = { hosts, max: config.DATABASE_POOL_MAX, log, min, retirement }
 const pool = openPool({ ...settings, planning: 'requests' })
 await using db = openDb(pool)
 const listsPool = openPool({ ...settings, planning: 'lists' })

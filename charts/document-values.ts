@@ -54,8 +54,8 @@ export function valuesOf(chartDir: string): Row[] {
 
 function rowsOf(schema: Schema, value: unknown, path: string, defs: Record<string, Schema>): Row[] {
   const named = schema.$ref === undefined ? schema : defs[schema.$ref.replace('#/$defs/', '')]
-  const members = Object.entries(named?.properties ?? {}).filter(([name]) => name !== 'global')
-  if (members.length === 0 || WHOLE.has(schema.$ref)) {
+  const members = Object.entries(named?.properties ?? {})
+  if (members.length === 0 || WHOLE.has(schema.$ref) || path === 'global.image') {
     return [{ path, value, meaning: meaningOf(schema) }]
   }
   const given = z.record(z.string(), z.unknown()).safeParse(value).data ?? {}
@@ -66,6 +66,11 @@ function rowsOf(schema: Schema, value: unknown, path: string, defs: Record<strin
 
 function meaningOf({ description = '', enum: options }: Schema): string {
   const kinds =
-    options === undefined ? '' : ` ${options.map((one) => `\`${String(one)}\``).join(', ')}.`
+    options === undefined
+      ? ''
+      : ` ${options
+          .filter((one) => one !== '')
+          .map((one) => `\`${String(one)}\``)
+          .join(', ')}.`
   return `${description}${kinds}`.replaceAll('|', '\\|')
 }

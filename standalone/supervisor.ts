@@ -11,6 +11,7 @@ import { openLog } from '../core/log.ts'
 import { misspeltSettings } from '../core/settings/setting-names.ts'
 import { TRACE_FILE_NAMES } from '../core/settings/trace-settings.ts'
 import { usableWithin } from '../core/start-up.ts'
+import { databaseHostsOf, databaseUrlsOf } from '../core/urls/database-urls.ts'
 import { chooseAddresses, urlOn, type Addresses, type OpsAddresses } from './addresses.ts'
 import { ensureDashboard } from './dashboard/build.ts'
 import { makeDataDir } from './data-dir.ts'
@@ -309,8 +310,9 @@ function roleEntries(): [RoleName, string][] {
 
 /** Names a database without its credentials. */
 function nameOf(url: string): string {
-  const { host, pathname } = new URL(url)
-  return `${host}${pathname}`
+  const hosts = databaseHostsOf(url)
+  const { pathname } = new URL(databaseUrlsOf(url)[0] ?? url)
+  return `${hosts.join(',')}${pathname}`
 }
 
 function shortHash(text: string): string {

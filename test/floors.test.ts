@@ -26,6 +26,7 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/urls',
       'core/verify/config',
     ],
+    ['core/db/hosts'],
     [
       'core/accounts',
       'core/alerts',
@@ -75,7 +76,8 @@ const FLOORS: readonly (readonly string[])[][] = [
       'core/db/events/ingest',
       'core/settings/setting-names.ts',
     ],
-    ['core/retention', 'core/start-up.ts'],
+    ['core/db/moving'],
+    ['core/moving', 'core/retention', 'core/start-up.ts'],
     ['core/db', 'core/jetstream', 'core/ops.ts'],
     ['core/await-services.ts'],
   ],

@@ -29,6 +29,10 @@ const OPTIONS = {
   expires: { type: 'string' },
   set: { type: 'string', multiple: true },
   clear: { type: 'boolean' },
+  file: { type: 'string' },
+  'key-file': { type: 'string' },
+  events: { type: 'string' },
+  rest: { type: 'boolean' },
 } as const
 
 export type OptionName = keyof typeof OPTIONS

@@ -12,6 +12,8 @@ import type {
   ConnectionTable,
   DestinationTable,
   InvitationTable,
+  OrganisationExportTable,
+  OrganisationImportTable,
   OrganisationTable,
   ProjectTable,
   SecretUsageTable,
@@ -42,6 +44,8 @@ import type { StatisticsTables } from './statistics/tables.ts'
 /** Every table as kysely sees it. Times are dates to read and ISO text or dates to write. */
 export interface Tables extends StatisticsTables, ConnectorTables, AccountTables, AlertTables {
   organisation: OrganisationTable
+  organisation_export: OrganisationExportTable
+  organisation_import: OrganisationImportTable
   project: ProjectTable
   api_key: ApiKeyTable
   invitation: InvitationTable

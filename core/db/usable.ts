@@ -1,6 +1,7 @@
 import pg from 'pg'
 
 import { Unusable } from '../start-up.ts'
+import { Hosts, type Host } from './hosts/hosts.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 
 const VERSION_MIN = 15
@@ -15,11 +16,39 @@ interface Found {
 }
 
 /**
- * Resolves when PostgreSQL takes writes in a schema of this version. Throws an Unusable that says why not. Over a connection
- * of its own, which is gone afterwards: one that failed half-way would stay in a pool and keep the process alive.
+ * Resolves when PostgreSQL, one of the hosts of the URL, takes writes in a schema of this version. Throws an Unusable that
+ * says of each host why not.
  */
 export async function checkDatabase(url: string, isMigrated = true): Promise<void> {
-  const client = clientFor(url)
+  const faults: Unusable[] = []
+  const hosts = new Hosts(url)
+  for (const host of hosts.inOrder()) {
+    try {
+      await checkHost(host, { isMigrated, timeoutMs: hosts.share(ANSWER_MS) })
+      return
+    } catch (error) {
+      if (!(error instanceof Unusable)) throw error
+      faults.push(error)
+    }
+  }
+  const [first] = faults
+  if (first !== undefined && faults.length === 1) throw first
+  throw new Unusable(
+    faults.map(({ message }) => message).join('; '),
+    faults.every(({ isLasting }) => isLasting),
+    { cause: new AggregateError(faults) },
+  )
+}
+
+/**
+ * Over a connection of its own, which is gone afterwards: one that failed half-way would stay in a pool and keep the process
+ * alive.
+ */
+async function checkHost(
+  { url }: Host,
+  { isMigrated, timeoutMs }: { isMigrated: boolean; timeoutMs: number },
+): Promise<void> {
+  const client = clientFor(url, timeoutMs)
   const place = placeOf(client)
   try {
     await client.connect()
@@ -76,9 +105,9 @@ interface Place {
 }
 
 /** A file that the URL names (sslrootcert) is opened here. */
-function clientFor(url: string): pg.Client {
+function clientFor(url: string, timeoutMs: number): pg.Client {
   try {
-    const timeouts = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
+    const timeouts = { connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs }
     const client = new pg.Client({ connectionString: url, ...timeouts })
     // The next statement reports a connection that broke; without a listener the error event would end the process.
     client.on('error', () => {})

@@ -1,24 +1,67 @@
 import { z } from 'zod'
 
+import { databaseHostsOf, databaseUrlsOf } from '../urls/database-urls.ts'
 import { natsUrlsOf } from '../urls/nats-urls.ts'
 import { fileFault } from './file-kinds.ts'
 import { refuse } from './setting-kinds.ts'
 
 const DATABASE_EXAMPLE = 'postgres://user:password@host/database'
+const DATABASES_EXAMPLE = 'postgres://user:password@a:5432,b:5432/database'
 const NATS_EXAMPLE = 'nats://user:password@host:4222'
 const SMTP_EXAMPLE = 'smtp://user:password@host:587'
 const PROXY_EXAMPLE = 'http://user:password@proxy.internal:3128'
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+/** Roles write, so each of them finds the one host that takes writes. */
+const SESSION_ATTRS = ['read-write', 'primary', 'any']
+/** A new connection tries each of them within one time-out. */
+const DATABASE_HOSTS_MAX = 8
 const PORT_MAX = 65_535
 
-/** The address of a PostgreSQL, as it is given. Files that it names (sslrootcert) must be there. */
+/**
+ * The address of a PostgreSQL, as it is given; or those of several servers, as libpq writes them:
+ * `postgres://user@a:5432,b:5432/database`. Files that it names (sslrootcert) must be there.
+ */
 export const databaseUrl = z.string().transform((text, context) => {
-  const url = URL.parse(text)
+  const isCut = /^[^/]*\/\/[^/?#]*[/?#].*[@#]/s.test(text)
   const fault =
-    serverUrlFault(url, text, { schemes: ['postgres', 'postgresql'], example: DATABASE_EXAMPLE }) ??
-    (url === null ? undefined : databaseFault(url))
+    (isCut ? undefined : hostsFault(databaseHostsOf(text))) ??
+    databaseUrlsOf(text)
+      .map(databaseUrlFault)
+      .find((each) => each !== undefined)
   return fault === undefined ? text : refuse(context, fault)
 })
+
+function databaseUrlFault(text: string, _index: number, { length }: string[]): string | undefined {
+  const url = URL.parse(text)
+  return (
+    serverUrlFault(url, text, { schemes: ['postgres', 'postgresql'], example: DATABASE_EXAMPLE }) ??
+    (url === null ? undefined : (queryHostFault(url, length) ?? databaseFault(url)))
+  )
+}
+
+const HOST = /^(?:\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/
+
+/** The fault of a list; a single host has the rules of a URL. It shows no host, which may be a part of a password. */
+function hostsFault(hosts: readonly string[]): string | undefined {
+  if (hosts.length < 2) return undefined
+  if (hosts.length > DATABASE_HOSTS_MAX) return `must name at most ${DATABASE_HOSTS_MAX} hosts`
+  const wrong = hosts.findIndex((host) => {
+    const [found, hostPort] = HOST.exec(host) ?? []
+    return found === undefined || (hostPort !== undefined && !isPort(Number(hostPort)))
+  })
+  if (wrong === -1) return undefined
+  return hosts[wrong] === ''
+    ? `has an empty host in its list: ${DATABASES_EXAMPLE}`
+    : `must name hosts with a port from 1 to ${PORT_MAX}, or none: number ${wrong + 1} of its list is no such host`
+}
+
+/** A host of the query is that of a socket, or of one server; it takes the place of the host before. */
+function queryHostFault({ searchParams }: URL, hosts: number): string | undefined {
+  const host = searchParams.get('host') ?? ''
+  if (host.includes(',')) return `names its hosts in its query: write ${DATABASES_EXAMPLE}`
+  const isTwice = hosts > 1 && (host !== '' || searchParams.has('port'))
+  return isTwice ? 'names hosts before the database, and a host or a port in its query' : undefined
+}
 
 /**
  * The address of a NATS server, with or without credentials, as it is given; or those of several servers of a cluster, with
@@ -107,9 +150,12 @@ function databaseFault(url: URL): string | undefined {
   if (!canDecode(url.pathname)) {
     return 'has a % in the name of its database that is no escape: write it as %25'
   }
-  const { sslmode, port, ...rest } = Object.fromEntries(url.searchParams)
+  const { sslmode, port, target_session_attrs, ...rest } = Object.fromEntries(url.searchParams)
   if (sslmode !== undefined && !SSL_MODES.includes(sslmode)) {
     return `has an unknown sslmode: it must be one of ${SSL_MODES.join(', ')}`
+  }
+  if (target_session_attrs !== undefined && !SESSION_ATTRS.includes(target_session_attrs)) {
+    return `has a target_session_attrs that does not fit: Postern writes, so it must be one of ${SESSION_ATTRS.join(', ')}`
   }
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && isPort(Number(port)))) {
     return `has a port in its query that is none: it must be from 1 to ${PORT_MAX}`
@@ -170,15 +216,20 @@ export const issuer = z.string().transform((text, context) => {
 
 /** A URL without what may be secret in it: password, query. Undefined when it cannot be told what is. */
 export function withoutSecrets(text: string): string | undefined {
-  const plain = natsUrlsOf(text).map(plainOf)
+  const urls = natsUrlsOf(text)
+  const hosts = databaseHostsOf(text)
+  if (urls.length === 1 && hosts.length > 1) {
+    return plainOf(databaseUrlsOf(text)[0] ?? '', hosts.join(','))
+  }
+  const plain = urls.map((url) => plainOf(url))
   return plain.includes(undefined) ? undefined : plain.join(',')
 }
 
-function plainOf(text: string): string | undefined {
+function plainOf(text: string, hosts?: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || url.host === '' || isCutShort(url)) return undefined
   const credentials = url.username === '' && url.password === '' ? '' : '***@'
-  return `${url.protocol}//${credentials}${url.host}${url.pathname}`
+  return `${url.protocol}//${credentials}${hosts ?? url.host}${url.pathname}`
 }
 
 /** Whether a /, ? or # in the password ended the host: the rest of the password stands behind it. */

@@ -7,6 +7,7 @@ import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { watchPools } from '../../core/db/connection/pool-metrics.ts'
 import { Retirement } from '../../core/db/connection/retirement.ts'
 import { ServerWatch } from '../../core/db/connection/server-watch.ts'
+import { Hosts } from '../../core/db/hosts/hosts.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { clientAddress } from '../../core/http/client-address.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
@@ -30,10 +31,11 @@ const registry = openRegistry()
 using _watch = watchLoop({ registry, log })
 const readiness = new Readiness()
 await using ops = await openOps({ ...opsOf(config), registry, ready: readiness.check })
+const hosts = new Hosts(config.DATABASE_URL)
 const retirement = new Retirement()
-await using _server = new ServerWatch({ url: config.DATABASE_URL, log, retirement })
+await using _server = new ServerWatch({ hosts, log, retirement })
 const pool = openPool({
-  url: config.DATABASE_URL,
+  hosts,
   max: config.DATABASE_POOL_MAX,
   log,
   retirement,

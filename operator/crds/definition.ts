@@ -78,9 +78,17 @@ function structural(schema: object): Schema {
   const found: Schema = Object.fromEntries(entries)
   if (found['x-kubernetes-int-or-string'] === true)
     return { anyOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true }
+  // An object that names some of its members keeps the others too.
+  if (found['type'] === 'object' && isEmpty(found['additionalProperties'])) {
+    found['x-kubernetes-preserve-unknown-fields'] = true
+  }
   // Members of an open object are not described, so that all of them are kept.
   if (found['x-kubernetes-preserve-unknown-fields'] === true) delete found['additionalProperties']
   return found
+}
+
+function isEmpty(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 }
 
 function inner(value: unknown, name: string): unknown {

@@ -107,6 +107,54 @@ const Toleration = z
   })
   .describe('A taint of a node that pods tolerate.')
 
+/** A pod reads it in its own namespace alone. */
+const keyIn = (kind: string, name: string): z.ZodType<{ name: string; key: string }> =>
+  z
+    .object({
+      name: objectName.describe(name),
+      key: z.string().min(1).max(253).describe('The key of the value in it.'),
+    })
+    .describe(`A value of a ${kind}.`)
+
+const Variable = z
+  .object({
+    name: z.string().min(1).max(253).describe('The name of the variable.'),
+    value: z.string().max(10_000).default('').describe('Its value.'),
+    valueFrom: z
+      .object({
+        secretKeyRef: SecretKeyRef.optional().describe(
+          'A value of a Secret with the label `postern.dev/use=connector`.',
+        ),
+        configMapKeyRef: keyIn(
+          'ConfigMap',
+          'The name of a ConfigMap in the same namespace.',
+        ).optional(),
+      })
+      .optional()
+      .meta({
+        description: 'Where its value is, in place of `value`.',
+        ...rules({
+          rule: 'has(self.secretKeyRef) != has(self.configMapKeyRef)',
+          message: 'has either secretKeyRef or configMapKeyRef',
+        }),
+      }),
+  })
+  .meta({
+    description: 'A variable.',
+    ...rules({
+      rule: "!has(self.valueFrom) || !has(self.value) || self.value == ''",
+      message: 'value and valueFrom exclude each other',
+    }),
+  })
+
+const isWanted = (
+  what: string,
+): z.ZodOptional<z.ZodObject<{ enabled: z.ZodDefault<z.ZodBoolean> }>> =>
+  z
+    .object({ enabled: z.boolean().default(true).describe('False leaves it out.') })
+    .optional()
+    .describe(what)
+
 const Template = z
   .object({
     image: z.string().min(1).max(500).optional().describe('The image; the operator’s by default.'),
@@ -129,17 +177,12 @@ const Template = z
       .optional()
       .describe('Resources of the agent.'),
     env: z
-      .array(
-        z
-          .object({
-            name: z.string().min(1).max(253).describe('The name of the variable.'),
-            value: z.string().max(10_000).default('').describe('Its value.'),
-          })
-          .describe('A variable.'),
-      )
+      .array(Variable)
       .max(50)
       .optional()
-      .describe('Environment of the agent, such as `POSTERN_PROXY`. Secrets do not belong here.'),
+      .describe(
+        'Environment of the agent, such as `POSTERN_PROXY`. A secret value stands in a Secret that `valueFrom` names.',
+      ),
     nodeSelector: texts('Labels of nodes that take the pods.', LABEL_VALUE_MAX),
     affinity: openObject('Affinity of the pods, as in a pod.').optional(),
     tolerations: z.array(Toleration).max(50).optional().describe('Taints that pods tolerate.'),
@@ -215,6 +258,8 @@ export const ConnectorSpec = z
       })
       .optional()
       .describe('TLS between agents and destinations.'),
+    networkPolicy: isWanted('The NetworkPolicy of the agents: Prometheus alone may call them.'),
+    podDisruptionBudget: isWanted('The budget by which one agent at a time is evicted.'),
     template: Template.optional(),
   })
   .meta({

@@ -6,6 +6,7 @@ import {
   declared,
   displayName,
   fixed,
+  httpUrl,
   LAST_COLUMNS,
   metadata,
   objectName,
@@ -26,9 +27,7 @@ const Auth = z
     username: z.string().max(256).optional().describe('With `basic`: the user name.'),
     passwordSecretRef: SecretKeyRef.optional().describe('With `basic`: the password.'),
     tokenSecretRef: SecretKeyRef.optional().describe('With `bearer`: the token.'),
-    tokenUrl: z
-      .string()
-      .max(2_048)
+    tokenUrl: httpUrl
       .optional()
       .describe('With `oauth2ClientCredentials`: where tokens are fetched.'),
     clientId: z.string().max(256).optional().describe('The id of the client.'),
@@ -52,12 +51,7 @@ export const DestinationSpec = z
     displayName: displayName
       .optional()
       .describe('The name in the relay, unique in the project; that of the object by default.'),
-    url: z
-      .string()
-      .min(1)
-      .max(2_048)
-      .regex(/^https?:\/\//)
-      .describe('Where deliveries go.'),
+    url: httpUrl.describe('Where deliveries go.'),
     mode: z
       .enum(['public', 'private'])
       .default('public')
@@ -113,6 +107,11 @@ export const DestinationSpec = z
         rule: '!has(self.auth) || !has(self.auth.scope) || self.auth.type == "oauth2ClientCredentials"',
         message: 'only auth of the type oauth2ClientCredentials has scope',
         fieldPath: '.auth.scope',
+      },
+      {
+        rule: '!has(self.rateLimitPeriod) || has(self.rateLimit)',
+        message: 'rateLimitPeriod needs rateLimit',
+        fieldPath: '.rateLimitPeriod',
       },
     ),
   })

@@ -23,6 +23,25 @@ export function rules(...list: Rule[]): { 'x-kubernetes-validations': Rule[] } {
   return { 'x-kubernetes-validations': list }
 }
 
+/** An address for HTTP, without credentials: every reader of the object would see them. */
+export const httpUrl = z
+  .string()
+  .min(1)
+  .max(2_048)
+  .regex(/^https?:\/\//)
+  .meta(
+    rules(
+      {
+        rule: String.raw`self.matches(r'^https?://([^/?#@]*@)?[^/?#:@\s]')`,
+        message: 'must have a host',
+      },
+      {
+        rule: String.raw`!self.matches(r'^https?://[^/?#]*@')`,
+        message: 'must have no user and no password: name them in auth',
+      },
+    ),
+  )
+
 /** Any object: what is in it the API of the relay checks. */
 export function openObject(description: string): z.ZodType<Record<string, unknown>> {
   return z

@@ -16,6 +16,34 @@ import {
   SecretKeyRef,
 } from './parts.ts'
 
+/** A member of `all_of` at most. (core/verify/config/verifier-config.ts) */
+const VERIFIERS_MAX = 5
+
+const NO_SECRET = rules({
+  rule: '!has(self.secret)',
+  message: 'secret does not belong here: name a Secret as secretRef',
+})
+const Inline = z
+  .string()
+  .max(10_000)
+  .optional()
+  .describe('Never here: a secret stands in a Secret, which `secretRef` names.')
+
+const Verifier = z
+  .looseObject({
+    secret: Inline,
+    verifiers: z
+      .array(z.looseObject({ secret: Inline }).meta({ description: 'A verifier.', ...NO_SECRET }))
+      .max(VERIFIERS_MAX)
+      .optional()
+      .describe('With `all_of`: the verifiers.'),
+  })
+  .meta({
+    description:
+      'How requests are verified, as the API has it. In place of `secret` stands `secretRef: { name, key }`.',
+    ...NO_SECRET,
+  })
+
 export const SourceSpec = z
   .object({
     ...declared,
@@ -23,9 +51,7 @@ export const SourceSpec = z
       .optional()
       .describe('The name in the relay, unique in the project; that of the object by default.'),
     enabled: z.boolean().default(true).describe('A disabled source takes no requests.'),
-    verifier: openObject(
-      'How requests are verified, as the API has it. In place of `secret` stands `secretRef: { name, key }`.',
-    ).optional(),
+    verifier: Verifier.optional(),
     handshake: z
       .object({
         verifyTokenSecretRef: SecretKeyRef.describe('The token of the provider’s handshake.'),

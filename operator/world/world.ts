@@ -106,7 +106,7 @@ function secretsOf(object: KubeObject): string[] {
   const names: string[] = []
   const look = (value: unknown, name: string): void => {
     if (typeof value !== 'object' || value === null) return
-    if (/secretRef$/i.test(name) && 'name' in value)
+    if (/secret(?:Key)?Ref$/i.test(name) && 'name' in value)
       names.push(inNamespace(object, String(value.name)))
     else for (const [member, inner] of Object.entries(value)) look(inner, member)
   }

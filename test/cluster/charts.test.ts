@@ -1,26 +1,22 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 
 import { openCluster, type Cluster } from './cluster.ts'
+import { openCharts, LEAST, NAMESPACE, type Charts, type Rendered } from './rendered.ts'
 
 const run = promisify(execFile)
-const NAMESPACE = 'charts'
 const CLUSTER_MS = 120_000
 
 let cluster: Cluster
-let scratch: string
-let helmPath: string
+let charts: Charts
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'postern-charts-'))
-  helmPath = (await run('test/cluster/helm.sh')).stdout.trim()
+  charts = await openCharts()
   cluster = await openCluster(inject('clusterDir'))
   await cluster.kubectl('create', 'namespace', NAMESPACE)
   const restricted = 'pod-security.kubernetes.io/enforce=restricted'
@@ -30,46 +26,13 @@ beforeAll(async () => {
 }, 20 * 60_000)
 afterAll(async () => {
   await cluster.kubectl('delete', 'namespace', NAMESPACE, 'elsewhere', '--ignore-not-found')
-  await rm(scratch, { recursive: true, force: true })
+  await charts[Symbol.asyncDispose]()
 })
-
-const helm = async (...args: string[]): Promise<string> =>
-  (await run(helmPath, args, { maxBuffer: 64 * 1024 * 1024 })).stdout
-
-/** An object of Kubernetes, as far as these tests read it. */
-const Rendered = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-})
-type Rendered = z.infer<typeof Rendered>
-
-async function render(
-  chart: string,
-  values: object,
-  { release = 'r', namespace = NAMESPACE }: { release?: string; namespace?: string } = {},
-): Promise<Rendered[]> {
-  const file = join(await mkdtemp(join(scratch, 'values-')), 'values.json')
-  await writeFile(file, JSON.stringify(values))
-  const text = await helm('template', release, `charts/${chart}`, '-n', namespace, '-f', file)
-  return parseAllDocuments(text)
-    .map((document): unknown => document.toJS())
-    .filter((one) => one !== null)
-    .map((one) => Rendered.parse(one))
-}
-
-async function refusal(chart: string, values: object): Promise<string> {
-  try {
-    await render(chart, values)
-    return ''
-  } catch (error) {
-    return z.object({ stderr: z.string() }).parse(error).stderr
-  }
-}
 
 const SECRET = { existingSecret: { name: 'postern' } }
-const LEAST = { encryptionKey: SECRET, database: SECRET, nats: SECRET }
+const { image } = LEAST
 const EVALUATION = {
+  image,
   encryptionKey: SECRET,
   evaluation: { enabled: true, postgresql: { password: SECRET } },
 }
@@ -77,7 +40,8 @@ const EVERYTHING = {
   ...LEAST,
   database: { ...SECRET, caSecret: { name: 'ca' } },
   spool: { ...SECRET, maxMb: 2_048 },
-  image: { repository: 'registry.test/postern', tag: '1', pullSecrets: [{ name: 'pull' }] },
+  global: { image: { ...image, tag: '1', pullSecrets: [{ name: 'pull' }] } },
+  image: {},
   urls: { api: 'https://api.test', ingest: 'https://in.test', gateway: 'wss://gw.test' },
   settings: {
     trustedProxies: ['10.0.0.0/8'],
@@ -85,7 +49,22 @@ const EVERYTHING = {
     plans: { hobby: { deliveryQuota: 1 } },
   },
   extraEnv: [{ name: 'TZ', value: 'UTC' }],
-  ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls' },
+  ingress: { enabled: true, className: 'nginx', tlsSecretName: 'tls', annotations: { a: 'b' } },
+  api: { ingress: { className: 'inside', tlsSecretName: 'inside', tlsHosts: ['*.test'] } },
+  ingest: {
+    ingress: { annotations: { 'cert-manager.io/cluster-issuer': 'letsencrypt' } },
+    service: {
+      type: 'LoadBalancer',
+      loadBalancerClass: 'balancers.test/outside',
+      loadBalancerSourceRanges: ['10.0.0.0/8'],
+      ipFamilyPolicy: 'SingleStack',
+      ipFamilies: ['IPv4'],
+    },
+  },
+  gateway: {
+    ingress: { enabled: false },
+    service: { type: 'NodePort', externalTrafficPolicy: 'Cluster' },
+  },
   networkPolicy: { enabled: true, monitoringFrom: [{ namespaceSelector: {} }] },
   worker: {
     autoscaling: { enabled: true, maxReplicas: 5 },
@@ -98,7 +77,10 @@ const EVERYTHING = {
   grafanaDashboard: { enabled: true },
   operator: { enabled: true, operator: { watchNamespaces: [NAMESPACE] } },
 }
+/** The operator alone, with what EVERYTHING gives it. */
+const OPERATOR = { image, ...EVERYTHING.operator }
 const AGENT = {
+  image,
   mode: 'agent',
   agent: {
     relayUrl: 'https://api.test',
@@ -121,19 +103,19 @@ const VALUES: [name: string, chart: string, values: object][] = [
   ['postern for evaluation', 'postern', EVALUATION],
   ['postern with everything', 'postern', EVERYTHING],
   ['postern without a gateway', 'postern', { ...LEAST, gateway: { enabled: false } }],
-  ['postern-connector as an operator', 'postern-connector', {}],
+  ['postern-connector as an operator', 'postern-connector', { image }],
   [
     'postern-connector in some namespaces',
     'postern-connector',
-    { operator: { watchNamespaces: [NAMESPACE] } },
+    { image, operator: { watchNamespaces: [NAMESPACE] } },
   ],
   ['postern-connector as agents', 'postern-connector', AGENT],
 ]
 
 test.each(VALUES)('%s passes helm lint', async (_, chart, values) => {
-  const file = join(await mkdtemp(join(scratch, 'lint-')), 'values.json')
+  const file = join(await mkdtemp(join(charts.scratch, 'lint-')), 'values.json')
   await writeFile(file, JSON.stringify(values))
-  expect(await helm('lint', '--strict', `charts/${chart}`, '-f', file)).toContain(
+  expect(await charts.helm('lint', '--strict', `charts/${chart}`, '-f', file)).toContain(
     '0 chart(s) failed',
   )
 })
@@ -141,8 +123,8 @@ test.each(VALUES)('%s passes helm lint', async (_, chart, values) => {
 test.each(VALUES)(
   '%s: the API server takes every object, strictly',
   async (_, chart, values) => {
-    const objects = await render(chart, values)
-    const file = join(await mkdtemp(join(scratch, 'objects-')), 'objects.json')
+    const objects = await charts.render(chart, values)
+    const file = join(await mkdtemp(join(charts.scratch, 'objects-')), 'objects.json')
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     await writeFile(file, JSON.stringify(list))
     const said = await cluster.kubectl(
@@ -175,7 +157,7 @@ function podsOf(objects: readonly Rendered[]): { name: string; spec: object }[] 
 test.each(VALUES)(
   '%s: every pod is restricted',
   async (_, chart, values) => {
-    const pods = podsOf(await render(chart, values))
+    const pods = podsOf(await charts.render(chart, values))
     expect(pods.length).toBeGreaterThan(0)
     for (const { name, spec } of pods) {
       // A pod of its own needs no account that the release would make.
@@ -193,7 +175,7 @@ test.each(VALUES)(
 )
 
 test('an agent has more time to stop than it takes for its requests', async () => {
-  const [agent] = podsOf(await render('postern-connector', AGENT))
+  const [agent] = podsOf(await charts.render('postern-connector', AGENT))
   const { terminationGracePeriodSeconds } = z
     .looseObject({ terminationGracePeriodSeconds: z.number() })
     .parse(agent?.spec)
@@ -203,11 +185,11 @@ test('an agent has more time to stop than it takes for its requests', async () =
 const NO_IDS = { podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } }
 
 test.each([
-  ['postern', { ...LEAST, ...NO_IDS, operator: { enabled: true, ...NO_IDS } }],
-  ['postern-connector', NO_IDS],
+  ['postern', { ...LEAST, ...NO_IDS, operator: { enabled: true, image, ...NO_IDS } }],
+  ['postern-connector', { image, ...NO_IDS }],
   ['postern-connector', { ...AGENT, ...NO_IDS }],
 ])('the pods of %s have no ids where the cluster gives them its own', async (chart, values) => {
-  const pods = podsOf(await render(chart, values))
+  const pods = podsOf(await charts.render(chart, values))
   expect(pods.length).toBeGreaterThan(0)
   for (const { spec } of pods) {
     expect(spec).toHaveProperty('securityContext.runAsNonRoot', true)
@@ -235,7 +217,11 @@ test.each([
           { name: 'TZ', value: 'Asia/Tokyo' },
         ],
       },
-      operator: { enabled: true, operator: { extraEnv: [{ name: 'HOST', value: '0.0.0.0' }] } },
+      operator: {
+        enabled: true,
+        image,
+        operator: { extraEnv: [{ name: 'HOST', value: '0.0.0.0' }] },
+      },
     },
     { worker: { LOG_LEVEL: 'debug', TZ: 'Asia/Tokyo' }, api: { LOG_LEVEL: 'warn', TZ: 'UTC' } },
   ],
@@ -245,7 +231,7 @@ test.each([
     { agent: { HOST: '0.0.0.0' } },
   ],
 ])('an extraEnv of %s takes the place of what it names', async (chart, values, expected) => {
-  const containers = podsOf(await render(chart, values)).flatMap(
+  const containers = podsOf(await charts.render(chart, values)).flatMap(
     ({ spec }) => WithEnvironment.safeParse(spec).data?.containers ?? [],
   )
   for (const { name, env } of containers) {
@@ -263,7 +249,7 @@ test.each([
 const POD_ADDRESS = { valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }
 
 test.each([
-  ['operator', 'postern-connector', {}, POD_ADDRESS],
+  ['operator', 'postern-connector', { image }, POD_ADDRESS],
   ['agents', 'postern-connector', AGENT, POD_ADDRESS],
   ['roles', 'postern', { ...LEAST, extraEnv: [{ name: 'HOST', value: '::' }] }, { value: '::' }],
 ])('%s answer their probes where pods have IPv6 alone', async (_, chart, values, address) => {
@@ -271,7 +257,7 @@ test.each([
   const Probed = z.object({
     containers: z.array(z.object({ env: Env, livenessProbe: z.object({}) })),
   })
-  const probed = podsOf(await render(chart, values)).flatMap(
+  const probed = podsOf(await charts.render(chart, values)).flatMap(
     ({ spec }) => Probed.safeParse(spec).data?.containers ?? [],
   )
   expect(probed.length).toBeGreaterThan(0)
@@ -282,7 +268,7 @@ test.each([
 
 test('the API reaches ingest by its Service, and `helm test` all, also where few others may', async () => {
   const edge = { podSelector: { matchLabels: { app: 'edge' } } }
-  const objects = await render('postern', {
+  const objects = await charts.render('postern', {
     ...LEAST,
     ingest: { service: { port: 8081 } },
     networkPolicy: { enabled: true, clientsFrom: [edge] },
@@ -318,14 +304,24 @@ test.each([
     { ...LEAST, settings: { trustedProxies: ['10.0.0.1'] } },
     'trustedProxies',
   ],
-  ['no key', 'postern', { database: SECRET, nats: SECRET }, 'encryptionKey.existingSecret.name'],
+  [
+    'no key',
+    'postern',
+    { image, database: SECRET, nats: SECRET },
+    'encryptionKey.existingSecret.name',
+  ],
   [
     'no database',
     'postern',
-    { encryptionKey: SECRET, nats: SECRET },
+    { image, encryptionKey: SECRET, nats: SECRET },
     'database.existingSecret.name',
   ],
-  ['no password', 'postern', { encryptionKey: SECRET, evaluation: { enabled: true } }, 'password'],
+  [
+    'no password',
+    'postern',
+    { image, encryptionKey: SECRET, evaluation: { enabled: true } },
+    'password',
+  ],
   ['an Ingress without a host', 'postern', { ...LEAST, ingress: { enabled: true } }, 'urls.api'],
   [
     'a route without a Gateway',
@@ -339,20 +335,20 @@ test.each([
     { ...LEAST, ingest: { autoscaling: { enabled: true, minReplicas: 20 } } },
     'ingest.autoscaling.minReplicas',
   ],
-  ['an unknown mode', 'postern-connector', { mode: 'both' }, 'mode'],
-  ['an agent without a relay', 'postern-connector', { mode: 'agent' }, 'agent.relayUrl'],
+  ['an unknown mode', 'postern-connector', { image, mode: 'both' }, 'mode'],
+  ['an agent without a relay', 'postern-connector', { image, mode: 'agent' }, 'agent.relayUrl'],
   [
     'an agent that may reach nothing',
     'postern-connector',
-    { mode: 'agent', agent: { ...AGENT.agent, allow: [] } },
+    { ...AGENT, agent: { ...AGENT.agent, allow: [] } },
     'agent.allow',
   ],
 ])('%s is refused and named', async (_, chart, values, named) => {
-  expect(await refusal(chart, values)).toContain(named)
+  expect(await charts.refusal(chart, values)).toContain(named)
 })
 
 test.each(VALUES)('%s renders the same each time', async (_, chart, values) => {
-  expect(await render(chart, values)).toEqual(await render(chart, values))
+  expect(await charts.render(chart, values)).toEqual(await charts.render(chart, values))
 })
 
 const identity = ({ apiVersion, kind, metadata }: Rendered): string =>
@@ -361,11 +357,11 @@ const identity = ({ apiVersion, kind, metadata }: Rendered): string =>
 test.each([
   ['postern', { ...EVERYTHING, ...FOREIGN, operator: { enabled: true, crds: { enabled: false } } }],
   ['postern', EVALUATION],
-  ['postern-connector', { crds: { enabled: false } }],
+  ['postern-connector', { image, crds: { enabled: false } }],
   ['postern-connector', AGENT],
 ])('two releases of %s in a namespace share no object', async (chart, values) => {
-  const one = (await render(chart, values, { release: 'one' })).map(identity)
-  const two = new Set((await render(chart, values, { release: 'two' })).map(identity))
+  const one = (await charts.render(chart, values, { release: 'one' })).map(identity)
+  const two = new Set((await charts.render(chart, values, { release: 'two' })).map(identity))
   expect(one.length).toBeGreaterThan(2)
   expect(one.filter((name) => two.has(name))).toEqual([])
 })
@@ -385,14 +381,14 @@ const ODD = { nameOverride: '1e3', fullnameOverride: 'true' }
 test.each([
   ['postern', { ...EVERYTHING, ...FOREIGN, operator: { ...EVERYTHING.operator, ...ODD } }],
   ['postern', EVALUATION],
-  ['postern-connector', {}],
-  ['postern-connector', EVERYTHING.operator],
+  ['postern-connector', { image }],
+  ['postern-connector', OPERATOR],
   ['postern-connector', { ...AGENT, serviceMonitor: { enabled: true } }],
 ])(
   'names of %s that YAML takes for numbers or words of its own are texts',
   async (chart, values) => {
     const place = { release: '2026', namespace: '34' }
-    const texts = (await render(chart, { ...values, ...ODD }, place)).flatMap((one) =>
+    const texts = (await charts.render(chart, { ...values, ...ODD }, place)).flatMap((one) =>
       textsOf(one.kind === 'CustomResourceDefinition' ? one.metadata : one),
     )
     expect(texts.filter((one) => typeof one !== 'string')).toEqual([])
@@ -404,30 +400,32 @@ test.each(['docs/start.md', 'docs/kubernetes/install.md'])(
   async (page) => {
     const text = readFileSync(page, 'utf8')
     const [, values = ''] = /```yaml\n# values\.yaml\n(.*?)```/s.exec(text) ?? []
-    await writeFile(join(scratch, 'values.yaml'), values)
+    await writeFile(join(charts.scratch, 'values.yaml'), values)
     const commands = [...text.matchAll(/^helm install postern ((?:.*\\\n)*.*)$/gm)]
     expect(commands.length).toBeGreaterThan(0)
     for (const [, words = ''] of commands) {
       const args = words
         .replaceAll('\\\n', ' ')
         .replaceAll(/--wait(?:-for-jobs)?/g, '')
-        .replace('values.yaml', join(scratch, 'values.yaml'))
-      expect(await helm('template', 'postern', ...args.trim().split(/ +/))).toContain('postern-api')
+        .replace('values.yaml', join(charts.scratch, 'values.yaml'))
+      expect(await charts.helm('template', 'postern', ...args.trim().split(/ +/))).toContain(
+        'postern-api',
+      )
     }
   },
 )
 
 test('a release in two namespaces shares no object but the definitions', async () => {
   const values = { ...EVERYTHING, ...FOREIGN, operator: { enabled: true } }
-  const one = (await render('postern', values, { namespace: 'a' })).map(identity)
-  const two = new Set((await render('postern', values, { namespace: 'b' })).map(identity))
+  const one = (await charts.render('postern', values, { namespace: 'a' })).map(identity)
+  const two = new Set((await charts.render('postern', values, { namespace: 'b' })).map(identity))
   expect(one.filter((name) => two.has(name) && !name.includes('CustomResourceDefinition'))).toEqual(
     [],
   )
 })
 
 test('the definitions are those of crds/, kept when the release goes', async () => {
-  const definitions = (await render('postern-connector', {})).filter(
+  const definitions = (await charts.render('postern-connector', { image })).filter(
     ({ kind }) => kind === 'CustomResourceDefinition',
   )
   expect(definitions.map(({ metadata }) => metadata.name).toSorted()).toEqual([
@@ -447,7 +445,7 @@ async function timeoutsOf(gatewayApi: object): Promise<Record<string, unknown>> 
   const routes = { enabled: true, parentRefs: [{ name: 'gateway' }], ...gatewayApi }
   const values = { ...LEAST, urls: EVERYTHING.urls, gatewayApi: routes }
   const Route = z.object({ rules: z.tuple([z.object({ timeouts: z.unknown().optional() })]) })
-  const rendered = (await render('postern', values))
+  const rendered = (await charts.render('postern', values))
     .filter(({ kind }) => kind === 'HTTPRoute')
     .map(({ metadata, ...rest }) => [metadata.name, Route.parse(rest['spec']).rules[0]] as const)
   expect(rendered).toHaveLength(3)
@@ -464,7 +462,11 @@ test('sessions and event streams have no timeout, where the Gateway can have non
 
 test('metrics of a role whose Service is public are scraped inside', async () => {
   const service = { type: 'LoadBalancer' }
-  const objects = await render('postern', { ...LEAST, ingest: { service }, api: { service } })
+  const objects = await charts.render('postern', {
+    ...LEAST,
+    ingest: { service },
+    api: { service },
+  })
   const Spec = z.object({
     type: z.string().optional(),
     clusterIP: z.string().optional(),
@@ -485,7 +487,7 @@ test('metrics of a role whose Service is public are scraped inside', async () =>
 })
 
 test('an autoscaled role leaves its number of pods to the autoscaler', async () => {
-  const objects = await render('postern', EVERYTHING)
+  const objects = await charts.render('postern', EVERYTHING)
   const specs = objects
     .filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name.startsWith('r-postern-'))
     .map(({ metadata, ...rest }) => [metadata.name, z.looseObject({}).parse(rest['spec'])] as const)
@@ -494,7 +496,7 @@ test('an autoscaled role leaves its number of pods to the autoscaler', async () 
 })
 
 test('a role whose number is null leaves it to the autoscaler of somebody else', async () => {
-  const objects = await render('postern', {
+  const objects = await charts.render('postern', {
     ...LEAST,
     worker: { replicas: null },
     ingest: { replicas: 0 },
@@ -508,7 +510,7 @@ test('a role whose number is null leaves it to the autoscaler of somebody else',
 })
 
 test('no environment of a role holds a secret', async () => {
-  const text = JSON.stringify(podsOf(await render('postern', EVERYTHING)))
+  const text = JSON.stringify(podsOf(await charts.render('postern', EVERYTHING)))
   expect(text).not.toContain('secretKeyRef')
   expect(text).toContain('POSTERN_ENCRYPTION_KEY_FILE')
 })
@@ -528,9 +530,10 @@ test(
   'in some namespaces the operator has its rights there and nowhere else',
   async () => {
     await cluster.kubectl('create', 'namespace', 'elsewhere')
-    const objects = await render(
+    const objects = await charts.render(
       'postern-connector',
       {
+        image,
         crds: { enabled: false },
         aggregateRoles: false,
         operator: { watchNamespaces: [NAMESPACE] },
@@ -538,7 +541,7 @@ test(
       { release: 'op' },
     )
     const rights = objects.filter(({ apiVersion }) => apiVersion.startsWith('rbac.'))
-    const file = join(scratch, 'rights.json')
+    const file = join(charts.scratch, 'rights.json')
     await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }))
     await cluster.kubectl('apply', '--server-side', '-f', file)
     const kinds = ['secrets', 'statefulsets.apps', 'connectors.postern.dev']
@@ -579,7 +582,7 @@ const Rules = z.looseObject({
 async function rulesOf(values: object): Promise<z.infer<typeof Rules>> {
   const prometheusRule = { enabled: true, runbookUrl: 'RUNBOOK_URL' }
   const all = { ...LEAST, serviceMonitor: { enabled: true }, prometheusRule, ...values }
-  const objects = await render('postern', all, { namespace: 'a' })
+  const objects = await charts.render('postern', all, { namespace: 'a' })
   return Rules.parse(objects.find(({ kind }) => kind === 'PrometheusRule')?.['spec'])
 }
 
@@ -617,9 +620,9 @@ test('each alert opens when it must, has a runbook, and stays closed otherwise',
     expect(runbook).toContain(`\n## ${alert.toLowerCase()}\n`)
     expect(annotations.runbook_url).toBe(`RUNBOOK_URL#${alert.toLowerCase()}`)
   }
-  await cp('test/cluster/rules.yaml', join(scratch, 'rules.yaml'))
-  await writeFile(join(scratch, 'rules-under-test.yaml'), JSON.stringify(rules))
+  await cp('test/cluster/rules.yaml', join(charts.scratch, 'rules.yaml'))
+  await writeFile(join(charts.scratch, 'rules-under-test.yaml'), JSON.stringify(rules))
   const promtool = (await run('test/cluster/promtool.sh')).stdout.trim()
-  const { stdout } = await run(promtool, ['test', 'rules', 'rules.yaml'], { cwd: scratch })
+  const { stdout } = await run(promtool, ['test', 'rules', 'rules.yaml'], { cwd: charts.scratch })
   expect(stdout).toContain('SUCCESS')
 })

@@ -50,6 +50,11 @@ async function refusal(asked: Promise<unknown>): Promise<string> {
 
 const relayRef = { name: 'main' }
 const secretRef = { name: 'secret', key: 'key' }
+const variable = (valueFrom: object, value?: string): object => ({
+  name: 'POSTERN_PROXY',
+  valueFrom,
+  ...(value !== undefined && { value }),
+})
 const relay = { baseUrl: 'https://relay.example.com', apiKeySecretRef: secretRef }
 const connector = { relayRef }
 const destination = { relayRef, url: 'https://shop.example.com/hooks' }
@@ -64,10 +69,20 @@ test.each<[plural: string, spec: object]>([
   ['connectors', { ...connector, enrollment: { rotateAfter: '720h30m' } }],
   ['connectors', { ...connector, template: { resources: { limits: { cpu: 1, memory: '1Gi' } } } }],
   ['sources', { relayRef }],
+  ['connectors', { ...connector, template: { env: [{ name: 'NO_PROXY' }] } }],
+  ['connectors', { ...connector, template: { env: [variable({ secretKeyRef: secretRef })] } }],
+  ['connectors', { ...connector, template: { env: [variable({ configMapKeyRef: secretRef })] } }],
+  ['connectors', { ...connector, networkPolicy: { enabled: false }, podDisruptionBudget: {} }],
   ['sources', { relayRef, verifier: { preset: 'stripe', secretRef, any: { depth: [1] } } }],
+  ['sources', { relayRef, verifier: { type: 'all_of', verifiers: [{ preset: 'x', secretRef }] } }],
   ['destinations', destination],
   ['destinations', { ...destination, mode: 'private', connectorRef: { name: 'c' } }],
   ['destinations', { ...destination, mode: 'private', connectorId: CONNECTOR }],
+  ['destinations', { ...destination, url: 'http://[fd00::1]:8080' }],
+  ['destinations', { ...destination, url: 'https://shop.example.com:8443/@team?to=a@b.test#c' }],
+  ['destinations', { ...destination, url: 'http://billing?user=a@b.test' }],
+  ['destinations', { ...destination, rateLimit: 5 }],
+  ['destinations', { ...destination, rateLimit: 5, rateLimitPeriod: 'minute' }],
   ['destinations', { ...destination, auth: { type: 'none' } }],
   [
     'destinations',
@@ -132,11 +147,54 @@ test.each<[plural: string, spec: object, named: string]>([
     { ...connector, template: { terminationGracePeriodSeconds: 59 } },
     'terminationGracePeriodSeconds',
   ],
+  [
+    'connectors',
+    { ...connector, template: { env: [variable({})] } },
+    'spec.template.env[0].valueFrom: Invalid value: has either',
+  ],
+  [
+    'connectors',
+    { ...connector, template: { env: [variable({ secretKeyRef: secretRef }, 'x')] } },
+    'value and valueFrom exclude each other',
+  ],
   ['sources', {}, 'spec.relayRef: Required'],
+  [
+    'sources',
+    { relayRef, verifier: { preset: 'stripe', secret: 'whsec_1' } },
+    'spec.verifier: Invalid value: secret does not belong here',
+  ],
+  [
+    'sources',
+    { relayRef, verifier: { type: 'all_of', verifiers: [{ preset: 'x', secret: 'y' }] } },
+    'spec.verifier.verifiers[0]: Invalid value: secret does not belong here',
+  ],
   ['sources', { relayRef, allowedMethods: ['HEAD'] }, 'spec.allowedMethods'],
   ['sources', { relayRef, handshake: {} }, 'verifyTokenSecretRef'],
   ['destinations', { relayRef }, 'spec.url: Required'],
   ['destinations', { ...destination, url: 'ftp://a' }, 'spec.url'],
+  ['destinations', { ...destination, url: 'https://' }, 'spec.url: Invalid'],
+  ['destinations', { ...destination, url: 'https:///hooks' }, 'must have a host'],
+  ['destinations', { ...destination, url: 'https://:8080/hooks' }, 'must have a host'],
+  ['destinations', { ...destination, url: 'https://user:password@a.test/' }, 'name them in auth'],
+  ['destinations', { ...destination, url: 'https://user@a.test?x' }, 'name them in auth'],
+  [
+    'destinations',
+    { ...destination, rateLimitPeriod: 'minute' },
+    'spec.rateLimitPeriod: Invalid value: rateLimitPeriod needs rateLimit',
+  ],
+  [
+    'destinations',
+    {
+      ...destination,
+      auth: {
+        type: 'oauth2ClientCredentials',
+        clientId: 'c',
+        clientSecretRef: secretRef,
+        tokenUrl: 'https://id:secret@a.test/token',
+      },
+    },
+    'spec.auth.tokenUrl',
+  ],
   ['destinations', { ...destination, mode: 'private' }, 'either connectorRef or connectorId'],
   ['destinations', { ...destination, connectorRef: { name: 'c' } }, 'a public one neither'],
   ['destinations', { ...destination, auth: { type: 'basic', username: 'u' } }, 'spec.auth'],

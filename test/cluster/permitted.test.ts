@@ -92,6 +92,24 @@ test('a Connector mounts no Secret that is not for Connectors, and nothing is ma
   await expectReady('connectors', 'mounting', { reason: 'ScaledToZero' })
 })
 
+test('a variable of a Connector has the value of no Secret that is not for Connectors', async () => {
+  const { cluster, namespace } = scene
+  await scene.secret('proxy', { url: 'http://user:password@proxy.internal:3128' }, 'relay')
+  const secretKeyRef = { name: 'proxy', key: 'url' }
+  const template = { env: [{ name: 'POSTERN_PROXY', valueFrom: { secretKeyRef } }] }
+  await scene.apply('connectors', 'proxied', { relayRef, replicas: 0, template })
+  const message = hint('proxy', 'connector')
+  await expectReady('connectors', 'proxied', { reason: 'SecretNotFound', message })
+  await scene.secret('proxy', { url: 'http://user:password@proxy.internal:3128' }, 'connector')
+  await expectReady('connectors', 'proxied', { reason: 'ScaledToZero' })
+  const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/proxied-connector`
+  const { spec } = await cluster.request('GET', path)
+  expect(spec.template.spec.containers[0].env).toContainEqual({
+    name: 'POSTERN_PROXY',
+    valueFrom: { secretKeyRef },
+  })
+})
+
 test('a template that makes more than agents is refused, and the pods that run stay as they are', async () => {
   await scene.apply('connectors', 'more', { relayRef, replicas: 0 })
   await expectReady('connectors', 'more', { reason: 'ScaledToZero' })

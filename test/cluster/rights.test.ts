@@ -27,7 +27,8 @@ let scene: Scene | undefined
 afterAll(async () => await scene?.[Symbol.asyncDispose]())
 
 async function render(namespace: string, sets: readonly string[]): Promise<Answer[]> {
-  const chart = ['template', 'rights', 'charts/postern-connector', '-n', namespace]
+  const image = ['--set', 'image.repository=registry.test/postern']
+  const chart = ['template', 'rights', 'charts/postern-connector', '-n', namespace, ...image]
   const { stdout } = await run(helm, [...chart, ...sets], { maxBuffer: 64 * 1024 * 1024 })
   const objects = parseAllDocuments(stdout).map((document): Answer => document.toJS())
   return objects.filter((one) => one !== null)
@@ -172,6 +173,16 @@ async function liveThrough(own: Scene): Promise<void> {
     expect((await own.find(budget)).spec.maxUnavailable).toBe(1)
     expect(await own.find(secret)).toBeDefined()
   }, SOON_MS)
+  const policy = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/all-connector`
+  for (const enabled of [false, true]) {
+    const wanted = { networkPolicy: { enabled }, podDisruptionBudget: { enabled } }
+    await own.merge('connectors', 'all', { spec: wanted })
+    await eventually(async () => {
+      for (const path of [policy, budget]) {
+        expect((await own.find(path)) !== undefined, path).toBe(enabled)
+      }
+    }, SOON_MS)
+  }
   // The same again is counted in the event that is there.
   for (const suspend of [true, false, true, false]) {
     await own.merge('sources', 'all', { spec: { suspend } })

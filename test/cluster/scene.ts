@@ -183,6 +183,12 @@ async function makeKey(
   return JSON.parse(ran.stdout).key
 }
 
+/** As the chart starts it. */
+const CHART_ARGUMENTS =
+  /args: \[(.+)\]/
+    .exec(readFileSync(join(ROOT, 'charts/postern-connector/templates/operator.yaml'), 'utf8'))?.[1]
+    ?.split(', ') ?? []
+
 async function startOperator(
   cluster: Cluster,
   namespace: string,
@@ -191,7 +197,7 @@ async function startOperator(
 ): Promise<OperatorProcess> {
   const [port = 0] = await freePorts(1)
   const log = join(logs, `${name}-${count++}.log`)
-  const child: ChildProcess = spawn(process.execPath, ['operator/main.ts'], {
+  const child: ChildProcess = spawn(process.execPath, CHART_ARGUMENTS, {
     cwd: ROOT,
     env: {
       ...SURROUNDINGS,

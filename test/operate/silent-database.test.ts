@@ -8,6 +8,7 @@ import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { isDatabaseAway, isTimeout } from '../../core/db/connection/failures.ts'
 import { Retirement } from '../../core/db/connection/retirement.ts'
 import { ServerWatch } from '../../core/db/connection/server-watch.ts'
+import { Hosts } from '../../core/db/hosts/hosts.ts'
 import { holdLease } from '../../core/db/processes/leases.ts'
 import { openDatabaseLink, type DatabaseLink } from '../kit/database-link.ts'
 import { startWorld, type World } from '../kit/world.ts'
@@ -175,7 +176,7 @@ describe('with a watch over the server', () => {
     const { log } = world.deps
     const retirement = new Retirement()
     const pool = openPool({ url: link.url, max: 3, log, retirement })
-    const watch = new ServerWatch({ url: link.url, log, retirement })
+    const watch = new ServerWatch({ hosts: new Hosts(link.url), log, retirement })
     onTestFinished(async () => {
       await link.mend()
       await watch[Symbol.asyncDispose]()

@@ -6,10 +6,11 @@ import { packFolder, type Commit } from '../packed.ts'
 
 /** Values that each chart demands before it renders. */
 const LEAST: Readonly<Record<string, readonly string[]>> = {
-  postern: ['encryptionKey', 'database', 'nats'].map(
-    (name) => `${name}.existingSecret.name=postern`,
-  ),
-  'postern-connector': [],
+  postern: [
+    'image.repository=postern',
+    ...['encryptionKey', 'database', 'nats'].map((name) => `${name}.existingSecret.name=postern`),
+  ],
+  'postern-connector': ['image.repository=postern'],
 }
 
 /** Packs the charts of the tree into `target` and renders each from its package. */

@@ -15,6 +15,7 @@ import {
 import { Name } from '../../http/fields.ts'
 import { idArgument, overrideArguments, textArgument, UsageError } from '../arguments.ts'
 import type { Command } from '../command.ts'
+import { MOVING_COMMANDS } from './moving.ts'
 
 const Plan = z.enum(PLAN_NAMES)
 
@@ -97,6 +98,7 @@ export const ORGANISATION_COMMANDS: Readonly<Record<string, Command>> = {
   list,
   'set-plan': setPlan,
   override,
+  ...MOVING_COMMANDS,
 }
 
 function viewOrganisation(organisation: Organisation): Record<string, unknown> {

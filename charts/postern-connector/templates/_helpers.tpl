@@ -106,11 +106,40 @@ helm.sh/chart: {{ printf "postern-connector-%s" .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
+{{- /* The image and how it is pulled: a member that is empty is that of `global`, which the chart postern follows too. */ -}}
+{{- define "postern-connector.imageValues" -}}
+{{- $common := (.Values.global | default dict).image | default dict -}}
+{{- $own := .Values.image -}}
+{{- $version := ternary $own $common (not (empty (coalesce $own.tag $own.digest))) -}}
+repository: {{ coalesce $own.repository $common.repository "" | quote }}
+tag: {{ coalesce $version.tag .Chart.AppVersion | quote }}
+digest: {{ $version.digest | default "" | quote }}
+pullPolicy: {{ coalesce $own.pullPolicy $common.pullPolicy "IfNotPresent" }}
+pullSecrets: {{ coalesce $own.pullSecrets $common.pullSecrets list | toJson }}
+{{- end -}}
+
 {{- define "postern-connector.image" -}}
-{{- if .Values.image.digest -}}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- with include "postern-connector.imageValues" . | fromYaml -}}
+{{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "postern-connector.imagePullPolicy" -}}
+{{- (include "postern-connector.imageValues" . | fromYaml).pullPolicy -}}
+{{- end -}}
+
+{{- define "postern-connector.imagePullSecrets" -}}
+{{- with (include "postern-connector.imageValues" . | fromYaml).pullSecrets -}}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{- define "postern-connector.refuse" -}}
+{{- if not (include "postern-connector.imageValues" . | fromYaml).repository -}}
+{{- fail (ternary
+  "image.repository: is missing. Name where your image of Postern lies: registry.example.com/postern"
+  "global.image.repository: is missing. Name there where your image of Postern lies, registry.example.com/postern, for both charts"
+  .Chart.IsRoot) -}}
 {{- end -}}
 {{- end -}}
 
@@ -121,8 +150,8 @@ helm.sh/chart: {{ printf "postern-connector-%s" .Chart.Version }}
 serviceAccountName: {{ include "postern-connector.serviceAccountName" . | quote }}
 enableServiceLinks: false
 securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- with include "postern-connector.imagePullSecrets" . }}
+{{ . }}
 {{- end }}
 {{- with $of.priorityClassName }}
 priorityClassName: {{ . }}
@@ -150,7 +179,7 @@ topologySpreadConstraints:
 {{- $of := index .Values .Values.mode -}}
 name: {{ .Values.mode }}
 image: {{ include "postern-connector.image" . | quote }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+imagePullPolicy: {{ include "postern-connector.imagePullPolicy" . }}
 ports: [{ name: ops, containerPort: 9090 }]
 startupProbe:
   httpGet: { path: /livez, port: ops }

@@ -34,11 +34,31 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
+{{- /* The image and how it is pulled: a member that is empty is that of `global`, which both charts follow. */ -}}
+{{- define "postern.imageValues" -}}
+{{- $common := (.Values.global | default dict).image | default dict -}}
+{{- $own := .Values.image -}}
+{{- $version := ternary $own $common (not (empty (coalesce $own.tag $own.digest))) -}}
+repository: {{ coalesce $own.repository $common.repository "" | quote }}
+tag: {{ coalesce $version.tag .Chart.AppVersion | quote }}
+digest: {{ $version.digest | default "" | quote }}
+pullPolicy: {{ coalesce $own.pullPolicy $common.pullPolicy "IfNotPresent" }}
+pullSecrets: {{ coalesce $own.pullSecrets $common.pullSecrets list | toJson }}
+{{- end -}}
+
 {{- define "postern.image" -}}
-{{- if .Values.image.digest -}}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- with include "postern.imageValues" . | fromYaml -}}
+{{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "postern.imagePullPolicy" -}}
+{{- (include "postern.imageValues" . | fromYaml).pullPolicy -}}
+{{- end -}}
+
+{{- define "postern.imagePullSecrets" -}}
+{{- with (include "postern.imageValues" . | fromYaml).pullSecrets -}}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 
@@ -204,13 +224,16 @@ serviceAccountName: {{ include "postern.serviceAccountName" . | quote }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- with include "postern.imagePullSecrets" . }}
+{{ . }}
 {{- end }}
 {{- end -}}
 
 {{- /* Says in one sentence which value is missing. */ -}}
 {{- define "postern.refuse" -}}
+{{- if not (include "postern.imageValues" . | fromYaml).repository -}}
+{{- fail "image.repository: is missing. Name where your image of Postern lies, registry.example.com/postern; with operator.enabled name it as global.image.repository, for both charts" -}}
+{{- end -}}
 {{- if and .Values.mail.enabled (not .Values.mail.domain) -}}
 {{- fail "mail.domain: is missing. Set it to the domain of the addresses of email sources: hooks.example.com" -}}
 {{- end -}}
@@ -237,19 +260,6 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.gatewayApi.enabled (not .Values.gatewayApi.parentRefs) -}}
-{{- fail "gatewayApi.parentRefs: is missing. Name the Gateway that the routes belong to" -}}
-{{- end -}}
-{{- range $kind := list "ingress" "gatewayApi" -}}
-{{- if (index $.Values $kind).enabled -}}
-{{- range $role := list "api" "ingest" "gateway" -}}
-{{- if and (ne $role "gateway") (not (index $.Values.urls $role)) -}}
-{{- fail (printf "urls.%s: is missing. %s needs its host" $role $kind) -}}
-{{- end -}}
-{{- end -}}
-{{- if and $.Values.gateway.enabled (not $.Values.urls.gateway) -}}
-{{- fail (printf "urls.gateway: is missing. %s needs its host, or set gateway.enabled to false" $kind) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
+{{- include "postern.refuseFronts" . -}}
+{{- include "postern.refuseServices" . -}}
 {{- end -}}

@@ -12,8 +12,34 @@ export interface OrganisationTable {
   signed_up: Generated<boolean>
   /** The network of the stranger who made it by signing up. */
   signed_up_from: Generated<string | null>
+  state: Generated<OrganisationState>
   created_at: Time
   updated_at: Time
+}
+
+/**
+ * `stopped`: its events are stored and not delivered, its configuration cannot be changed. `closed`: its events are not
+ * taken either. (architecture: Cells)
+ */
+type OrganisationState = 'running' | 'stopped' | 'closed'
+
+/** A file that was exported, and that a later export can follow. */
+export interface OrganisationExportTable {
+  id: string
+  organisation_id: string
+  /** The transactions that it has seen. */
+  snapshot: string
+  finished_at: Time
+}
+
+/** An export of another installation that is being imported, or was. */
+export interface OrganisationImportTable {
+  export_id: string
+  organisation_id: string
+  /** Pages of the file that are imported. */
+  pages: number
+  begun_at: Time
+  finished_at: Time | null
 }
 
 export interface ProjectTable {

@@ -2,6 +2,8 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 
 import type { Logger } from '../../log.ts'
+import { HostClient, HostFailure, HostPool } from '../hosts/host-pool.ts'
+import { Hosts } from '../hosts/hosts.ts'
 import type { Tables } from '../tables.ts'
 import { ReadOnlyServer } from './failures.ts'
 import { keepPlans } from './kept-plans.ts'
@@ -84,8 +86,10 @@ const PLANNING = {
     ALONE,
 }
 
-export interface PoolOptions {
-  url: string
+/** DATABASE_URL; or its hosts, where the pools of a process share which of them takes writes. */
+type Server = { url: string } | { hosts: Hosts }
+
+export type PoolOptions = Server & {
   max: number
   log: Logger
   statementTimeoutMs?: number
@@ -98,10 +102,10 @@ export interface PoolOptions {
 
 /** A pool whose idle connections may break (a restart of PostgreSQL) without ending the process. */
 export function openPool(options: PoolOptions): pg.Pool {
-  const { url, max, log, planning, min = 0, retirement = new Retirement() } = options
+  const { max, log, planning, min = 0, retirement = new Retirement() } = options
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  const pool = new pg.Pool({
-    connectionString: url,
+  const hosts = 'hosts' in options ? options.hosts : new Hosts(options.url)
+  const pool = new HostPool(hosts, {
     max,
     min,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -114,7 +118,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: planning === undefined ? PLAIN : `${PLAIN} ${PLANNING[planning]}`,
-    verify: (client, done) => checkNew(client, { retirement, done }),
+    verify: (client, done) => checkNew(client, { retirement, hosts, log, done }),
   })
   retirement.watch(pool)
   if (planning === 'lists') keepPlans(pool)
@@ -133,16 +137,27 @@ interface NewConnection {
 const CHECK = `
   select pg_backend_pid() as pid, current_setting('transaction_read_only') = 'on' as is_read_only`
 
+interface NewCheck {
+  retirement: Retirement
+  hosts: Hosts
+  log: Logger
+  done: (failure?: Error) => void
+}
+
 /** A connection is checked once, when it is new: behind one address, a standby may answer instead of the primary. */
-function checkNew(
-  client: pg.PoolClient,
-  { retirement, done }: { retirement: Retirement; done: (failure?: Error) => void },
-): void {
-  const check = { text: CHECK, query_timeout: CONNECT_TIMEOUT_MS }
+function checkNew(client: pg.PoolClient, { retirement, hosts, log, done }: NewCheck): void {
+  const host = client instanceof HostClient ? client.target : hosts.next
+  const fail = (cause: Error): void => {
+    hosts.failed(host)
+    done(new HostFailure(host, cause))
+  }
+  const check = { text: CHECK, query_timeout: hosts.share(CONNECT_TIMEOUT_MS) }
   client.query<NewConnection>(check, (err: Error | null, answer) => {
-    if (err !== null) return done(err)
+    if (err !== null) return fail(err)
     const [found] = answer.rows
-    if (found?.is_read_only !== false) return done(new ReadOnlyServer())
+    if (found?.is_read_only !== false) return fail(new ReadOnlyServer())
+    if (hosts.worked(host))
+      log.info({ host: host.name }, 'Another host of DATABASE_URL takes writes')
     retirement.identify(client, found.pid)
     return done()
   })

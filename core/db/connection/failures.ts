@@ -29,6 +29,7 @@ const AWAY_MESSAGES = [
   'Client was closed',
   'Connection terminated',
   'timeout exceeded when trying to connect',
+  'timeout expired',
   'Client has encountered a connection error',
 ]
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
 import type { Logger } from '../../log.ts'
+import type { Host, Hosts } from '../hosts/hosts.ts'
 import type { Retirement, Unanswered } from './retirement.ts'
 
 const LOOK_MS = 1_000
@@ -13,7 +14,7 @@ const CONNECT_MS = 2_000
 const ON_THE_WIRE_MS = 200
 
 export interface ServerWatchOptions {
-  url: string
+  hosts: Hosts
   log: Logger
   retirement: Retirement
 }
@@ -91,20 +92,32 @@ export class ServerWatch implements AsyncDisposable {
 
   /** Undefined when no primary answers. */
   async #runningOf(statements: readonly Unanswered[]): Promise<Running[] | undefined> {
-    const timeouts = { connectionTimeoutMillis: CONNECT_MS, query_timeout: CONNECT_MS }
-    const client = new pg.Client({ connectionString: this.#options.url, ...timeouts })
-    // The statement below reports a connection that breaks.
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      const { rows } = await client.query<{ is_primary: boolean }>(PRIMARY)
-      if (rows[0]?.is_primary !== true) return undefined
-      const pids = statements.map(({ pid }) => pid)
-      return (await client.query<Running>(RUNNING, [pids])).rows
-    } catch {
-      return undefined
-    } finally {
-      client.end().catch(() => {})
+    const { hosts } = this.#options
+    const pids = statements.map(({ pid }) => pid)
+    for (const host of hosts.inOrder()) {
+      const running = await runningOn(host, pids)
+      if (running === undefined) continue
+      hosts.turnTo(host)
+      return running
     }
+    return undefined
+  }
+}
+
+/** Undefined when the host is no primary, or does not answer. */
+async function runningOn({ url }: Host, pids: readonly number[]): Promise<Running[] | undefined> {
+  const timeouts = { connectionTimeoutMillis: CONNECT_MS, query_timeout: CONNECT_MS }
+  const client = new pg.Client({ connectionString: url, ...timeouts })
+  // The statement below reports a connection that breaks.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ is_primary: boolean }>(PRIMARY)
+    if (rows[0]?.is_primary !== true) return undefined
+    return (await client.query<Running>(RUNNING, [pids])).rows
+  } catch {
+    return undefined
+  } finally {
+    client.end().catch(() => {})
   }
 }

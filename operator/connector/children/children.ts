@@ -62,8 +62,8 @@ export function childrenOf(
     },
   }
   const children: Child[] = [
-    { kind: DISRUPTION_BUDGET, object: budget },
-    { kind: NETWORK_POLICY, object: policy },
+    ...(isWanted(spec.podDisruptionBudget) ? [{ kind: DISRUPTION_BUDGET, object: budget }] : []),
+    ...(isWanted(spec.networkPolicy) ? [{ kind: NETWORK_POLICY, object: policy }] : []),
     { kind: STATEFUL_SET, object: statefulSet(connector, spec, surroundings) },
   ]
   if (spec.template?.serviceAccountName === undefined) {
@@ -71,6 +71,10 @@ export function childrenOf(
     children.unshift({ kind: SERVICE_ACCOUNT, object: account })
   }
   return children.map(marked)
+}
+
+function isWanted(child: { enabled: boolean } | undefined): boolean {
+  return child?.enabled !== false
 }
 
 /**

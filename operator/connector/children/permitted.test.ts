@@ -27,6 +27,10 @@ test.for<[template: object, member: string]>([
     'env.POSTERN_ENROLLMENT_KEY_FILE',
   ],
   [
+    { env: [{ name: 'POSTERN_URL', valueFrom: { configMapKeyRef: { name: 'm', key: 'k' } } }] },
+    'env.POSTERN_URL',
+  ],
+  [
     { env: [{ name: 'OTEL_EXPORTER_OTLP_HEADERS_FILE', value: '/etc/postern/tls/tls.key' }] },
     'env.OTEL_EXPORTER_OTLP_HEADERS_FILE',
   ],
@@ -48,6 +52,14 @@ test.for<object>([
     env: [
       { name: 'POSTERN_PROXY', value: 'http://proxy.internal:3128' },
       { name: 'LOG_LEVEL', value: 'debug' },
+    ],
+  },
+  {
+    env: [
+      {
+        name: 'POSTERN_PROXY',
+        valueFrom: { secretKeyRef: { name: 'proxy', key: 'url' } },
+      },
     ],
   },
   { imagePullPolicy: 'Always', imagePullSecrets: [{ name: 'registry' }] },

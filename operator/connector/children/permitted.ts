@@ -60,10 +60,19 @@ export function refuseSecrets(
   spec: ConnectorSpec,
 ): void {
   const { namespace = '' } = metadata
-  for (const member of ['caSecretRef', 'clientCertificateSecretRef'] as const) {
-    const name = spec.tls?.[member]?.name
-    if (name === undefined) continue
-    const place = { namespace, name, member: `spec.tls.${member}`, use: 'connector' as const }
+  const { tls, template } = spec
+  const variables = (template?.env ?? []).map(
+    ({ name, valueFrom }) =>
+      [`template.env.${name}.valueFrom.secretKeyRef`, valueFrom?.secretKeyRef] as const,
+  )
+  for (const [member, ref] of [
+    ['tls.caSecretRef', tls?.caSecretRef] as const,
+    ['tls.clientCertificateSecretRef', tls?.clientCertificateSecretRef] as const,
+    ...variables,
+  ]) {
+    if (ref === undefined) continue
+    const { name } = ref
+    const place = { namespace, name, member: `spec.${member}`, use: 'connector' as const }
     const message = secrets.unusable(place)
     if (message !== undefined) throw new Halt('SecretNotFound', message, WAIT)
   }

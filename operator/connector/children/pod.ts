@@ -47,7 +47,7 @@ export function podSpec(
         args: ['connector-agent/main.ts'],
         // The end of its log says in the status of the pod why it ended.
         terminationMessagePolicy: 'FallbackToLogsOnError',
-        env: [...environment(spec, { baseUrl, hasCa }), ...(template.env ?? [])],
+        env: merged(environment(spec, { baseUrl, hasCa }), (template.env ?? []).map(asVariable)),
         ports: [{ name: 'ops', containerPort: OPS_PORT, protocol: 'TCP' }],
         resources: template.resources ?? {
           requests: { cpu: '20m', memory: '96Mi' },
@@ -69,10 +69,26 @@ export function podSpec(
   }
 }
 
+interface Variable {
+  name: string
+  value?: string | undefined
+  valueFrom?: object | undefined
+}
+
+/** By name, as the API server keys the list: of two variables of a name it refuses both. */
+function merged(ours: readonly Variable[], theirs: readonly Variable[]): Variable[] {
+  return [...new Map([...ours, ...theirs].map((one) => [one.name, one])).values()]
+}
+
+/** `value` is empty where it stands elsewhere. */
+function asVariable({ name, value, valueFrom }: Variable): Variable {
+  return valueFrom === undefined ? { name, value } : { name, valueFrom }
+}
+
 function environment(
   spec: ConnectorSpec,
   { baseUrl, hasCa }: Pick<Surroundings, 'baseUrl' | 'hasCa'>,
-): object[] {
+): Variable[] {
   const { caSecretRef, clientCertificateSecretRef } = spec.tls ?? {}
   return [
     { name: 'POSTERN_URL', value: baseUrl },

@@ -7,12 +7,13 @@ import { covers } from '../../runtime/objects/covers.ts'
 import { controllerOf } from '../../runtime/objects/ownership.ts'
 import type { Store } from '../../runtime/watch/store.ts'
 import { BY_UID } from '../../world/by.ts'
-import { STATEFUL_SET } from '../../world/child-kinds.ts'
+import { DISRUPTION_BUDGET, NETWORK_POLICY, STATEFUL_SET } from '../../world/child-kinds.ts'
 import { asText, fromText } from '../../world/trimmed.ts'
 import { type World } from '../../world/world.ts'
 import type { Memory, RollingSince } from '../memory.ts'
 import { applyChild } from './apply-child.ts'
 import type { Child } from './children.ts'
+import { childName } from './names.ts'
 
 /** Somebody who changes a child back each time is let have it for a while after so many rounds. */
 const PUT_BACKS_MAX = 3
@@ -68,7 +69,23 @@ export async function applyChildren(asked: Applying): Promise<Applied> {
       result.workload = workloadOf(present, isCurrent)
     }
   }
+  await deleteUnwanted(asked)
   return result
+}
+
+/** Children that a Connector can do without go when its spec says so; those of others stay. */
+async function deleteUnwanted({ connector, children, world, kube }: Applying): Promise<void> {
+  const { namespace = '', uid } = connector.metadata
+  const optional = [
+    [DISRUPTION_BUDGET, world.disruptionBudgets],
+    [NETWORK_POLICY, world.networkPolicies],
+  ] as const
+  for (const [kind, store] of optional) {
+    if (children.some((child) => child.kind === kind)) continue
+    const live = store.get(`${namespace}/${childName(connector)}`)
+    if (live === undefined || controllerOf(live)?.uid !== uid) continue
+    await kube.delete(kind, live.metadata)
+  }
 }
 
 /** A child that the cache does not have may exist: it is newer than the cache, or is somebody else's. */
