@@ -39,3 +39,33 @@ test('a clock that trembles changes nothing', () => {
   expect(pacer.take(PACED, START)).toBe(START)
   expect(pacer.take(PACED, START - 500)).toBe(START + INTERVAL_MS)
 })
+
+test('scopes at rest are dropped, those that wait are kept, and the pace is what it would be without', () => {
+  const pacer = new Pacer()
+  const kept = new Pacer()
+  const scopes = Array.from({ length: 5_000 }, (_, n) => ({
+    ...PACED,
+    id: `destination ${n}`,
+    organisationId: `organisation ${n}`,
+    pace: { ...PACED.pace, intervalMs: n % 10 === 0 ? INTERVAL_MS : 100 },
+  }))
+  let nowMs = START
+  for (let second = 0; second < 100; second++) {
+    nowMs += 1_000
+    for (const scope of scopes.slice(second * 100, second * 100 + 100)) {
+      expect(pacer.take(scope, nowMs)).toBe(kept.take(scope, nowMs))
+    }
+    pacer.takeChanged()
+  }
+  expect(pacer.scopes).toBeLessThan(1_000)
+  for (const scope of scopes) expect(pacer.take(scope, nowMs)).toBe(kept.take(scope, nowMs))
+})
+
+test('a scope that is still to be written is not dropped before that', () => {
+  const pacer = new Pacer()
+  pacer.take(PACED, START)
+  const changed = pacer.takeChanged()
+  pacer.putBack(changed)
+  pacer.take({ ...PACED, id: 'other', organisationId: 'another' }, START + 2 * INTERVAL_MS)
+  expect(pacer.takeChanged()).toEqual(expect.arrayContaining(changed))
+})

@@ -10,6 +10,9 @@ export interface Capacity {
 /** A lane never asks for more than this at once. */
 const COUNT_MAX = 1_024
 
+/** Scopes looked at when changed ones are taken, beside twice as many as changed: those that are at rest are dropped. */
+const LOOKED_AT = 100
+
 /** A clock that goes back by more than this was set back. */
 const STEP_MS = 1_000
 
@@ -69,8 +72,14 @@ export class Pacer {
     if (tatMs > (this.#tats.get(scopeId) ?? 0)) this.#tats.set(scopeId, tatMs)
   }
 
+  /** Scopes in memory: those that may still have to wait, and some that are at rest. */
+  get scopes(): number {
+    return this.#tats.size
+  }
+
   /** The pace of each scope that changed since the last call, to be written. */
   takeChanged(): { scopeId: string; tatMs: number }[] {
+    this.#dropResting(LOOKED_AT + 2 * this.#changed.size)
     const changed = [...this.#changed].map((scopeId) => ({
       scopeId,
       tatMs: this.#tats.get(scopeId) ?? 0,
@@ -82,6 +91,15 @@ export class Pacer {
   /** Marks scopes as changed again, because they could not be written. */
   putBack(changed: readonly { scopeId: string }[]): void {
     for (const { scopeId } of changed) this.#changed.add(scopeId)
+  }
+
+  /** A scope whose time passed a second ago paces like one that was never used. Looks at some of them, in turn. */
+  #dropResting(count: number): void {
+    for (const [scopeId, tatMs] of this.#tats.entries().take(Math.min(count, this.#tats.size))) {
+      this.#tats.delete(scopeId)
+      const isResting = tatMs <= this.#latestMs - STEP_MS && !this.#changed.has(scopeId)
+      if (!isResting) this.#tats.set(scopeId, tatMs)
+    }
   }
 
   /** When the clock is set back, what was spent is given back in the time that it would have taken. */
