@@ -266,6 +266,12 @@ export const WORK_MAX = 8_192
 export const SOCKETS_MAX = 8_192
 
 /**
+ * Compiled destinations that a worker keeps, some 5 KB each, beside those of its open lanes. Past it the least recently used
+ * is read again when its next delivery comes. Ours.
+ */
+export const DESTINATIONS_MAX = 20_000
+
+/**
  * Bodies larger than `MESSAGE_BODY_BYTES_MAX` that a worker has in memory to send them, over all destinations, for those
  * of an organisation and for one. The others wait in PostgreSQL. Ours.
  */

@@ -21,7 +21,7 @@ import type { Keyring } from '../../core/secrets/sealed.ts'
 import type { Tracing } from '../../core/tracing/tracing.ts'
 import { within } from '../../core/within.ts'
 import { followConfig } from '../config-feed.ts'
-import { every, type Rest } from '../every.ts'
+import { Bell, every, type Rest } from '../every.ts'
 import { handOver, HAND_OVER_MS } from './hand-over.ts'
 import { Allowances } from './in-flight/allowances.ts'
 import { InFlight } from './in-flight/in-flight.ts'
@@ -46,6 +46,8 @@ import { StreamConsumer } from './take/stream-consumer.ts'
 /** Parked rows of a lane that is not open: after a restart, or when a destination is enabled. */
 const PARKED_SCAN_MS = 1_000
 const PACING_WRITE_MS = 1_000
+/** Until plans that could not be read are read again. */
+const ORGANISATIONS_MS = 1_000
 
 /** Which partitions are to be taken from, whether there is room again, and whether the stream forgot who asked. */
 const STREAM_LOOK_MS = 100
@@ -72,6 +74,8 @@ export interface WorkerDeps {
   random: () => number
   /** Attempts that may be under way at once. */
   socketsMax: number
+  /** Compiled destinations that are kept; `DESTINATIONS_MAX` unless a test sets it. */
+  destinationsMax?: number | undefined
   metrics: WorkerMetrics
   /** Undefined while traces are off. */
   tracing?: Tracing | undefined
@@ -98,8 +102,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const stations = openStations({ ...deps, manager: await deliveryManager(nats) })
   const { holdings, results, sender, lanes, streamConsumer, due, dueWatch } = stations
   const partitions = openPartitions(deps, stations, { name, processId: identity.id })
+  const organisations = new Bell()
   const feed = await followConfig({ db, nats, log, processId: identity.id, signal }, (changes) =>
-    refresh(lanes, log, changes),
+    refresh(lanes, organisations, changes),
   )
   followWithdrawn(nats, identity.id, stations)
   const presence = await Presence.begin({ db, log, identity })
@@ -110,11 +115,16 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
   })
   const online = followOnline(nats, (connectorId) => lanes.noteOnline(connectorId))
-  const repeat = (ms: number, task: string, act: () => Promise<Rest | void>): Promise<void> =>
-    every(ms, { signal, log, name: task }, act)
+  const repeat = (
+    ms: number,
+    task: string,
+    act: () => Promise<Rest | void>,
+    bell = new Bell(),
+  ): Promise<void> => every(ms, { signal, log, name: task, bell }, act)
   const tasks = [
     feed.done,
     repeat(PARKED_SCAN_MS, 'parked', stations.findParked),
+    repeat(ORGANISATIONS_MS, 'organisations', () => lanes.refreshOrganisations(), organisations),
     repeat(PACING_WRITE_MS, 'pacing', stations.writePacing),
     repeat(STREAM_LOOK_MS, 'stream', async () => {
       await streamConsumer.look(holdings.holds())
@@ -203,9 +213,7 @@ function openStations(deps: WorkerDeps & { manager: JetStreamManager }): Station
     due,
     dueWatch,
     writePacing: pacingWriter(deps.db, pacer),
-    async findParked() {
-      for (const lane of await parkedRows.find()) await lanes.noteParked(lane)
-    },
+    findParked: async () => await lanes.noteParked(await parkedRows.find()),
   }
 }
 
@@ -296,11 +304,17 @@ function followWithdrawn(
   })
 }
 
-async function refresh(lanes: Lanes, log: Logger, changes: readonly ConfigChange[]): Promise<void> {
-  try {
-    if (changes.some((change) => change.kind === 'organisation')) await lanes.refreshAll()
-    for (const { kind, id } of changes) if (kind === 'destination') await lanes.refresh(id)
-  } catch (err) {
-    log.warn({ err }, 'Cannot read changed destinations')
+/** Rejects while PostgreSQL is away: then the poll of the feed gives the changes again. */
+async function refresh(
+  lanes: Lanes,
+  organisations: Bell,
+  changes: readonly ConfigChange[],
+): Promise<void> {
+  for (const { kind, id } of changes) {
+    if (kind === 'destination') await lanes.refresh(id)
+    if (kind === 'organisation') {
+      lanes.noteOrganisation(id)
+      organisations.ring()
+    }
   }
 }

@@ -95,6 +95,8 @@ export interface RelayOptions extends WorldOptions {
   certificate?: CertificateFiles
   /** Attempts that a worker may have under way. */
   socketsMax?: number
+  /** Compiled destinations that a worker keeps. */
+  destinationsMax?: number
   /** Settings of traces, which are off without them. */
   traces?: Settings
   /** False: events are stored and published, and wait for `startWorker`. */
@@ -190,8 +192,10 @@ async function openRelay(stack: AsyncDisposableStack, options: RelayOptions): Pr
   }
   const openWorker = async (name: string): Promise<WorkerProcess> => {
     const { deliveryCidrs: allowCidrs = ['127.0.0.0/8'], socketsMax = SOCKETS_MAX } = options
+    const { destinationsMax } = options
     const installation = { ...world, ...world.deps, traces: options.traces }
-    const opened = await openWorkerOn(installation, name, { allowCidrs, socketsMax })
+    const limits = { socketsMax, destinationsMax }
+    const opened = await openWorkerOn(installation, name, { allowCidrs, ...limits })
     workers.add(opened)
     return opened
   }
@@ -337,10 +341,15 @@ export async function openIngestOn(
   return { ...ingest, url, smtpPort, registry, stop: async () => await stack.disposeAsync() }
 }
 
+interface Limits {
+  socketsMax: number
+  destinationsMax: number | undefined
+}
+
 async function openWorkerOn(
   { databaseUrl, natsUrl, clock, keyring, plans, log, traces }: Installation,
   name: string,
-  { allowCidrs, socketsMax }: { allowCidrs: readonly string[]; socketsMax: number },
+  { allowCidrs, ...limits }: { allowCidrs: readonly string[] } & Limits,
 ): Promise<WorkerProcess> {
   const stack = new AsyncDisposableStack()
   const pool = openPool({ url: databaseUrl, max: POOL_MAX, log, planning: 'lookups' })
@@ -363,7 +372,7 @@ async function openWorkerOn(
       isAllowed: (address) => isReachable(address, allowed),
       name,
       random: Math.random,
-      socketsMax,
+      ...limits,
       metrics: openMetrics(registry),
       tracing,
     }),

@@ -86,6 +86,11 @@ export class Lane {
     return this.#partition
   }
 
+  /** Undefined when its destination is gone. */
+  get organisationId(): string | undefined {
+    return this.#destination?.organisationId
+  }
+
   /** Nothing waits in memory or is on its way there or to PostgreSQL; attempts may be under way. */
   get isEmpty(): boolean {
     return this.#queue.length === 0 && this.#backlog.isStill
@@ -233,12 +238,10 @@ export class Lane {
     this.#largeBodies.look()
     if (isLeftAlone) this.#refillByHand()
     else this.#refill()
-    if (this.#isFilled && this.#queue.isScant) this.#makeRoom()
-  }
-
-  #makeRoom(): void {
-    this.#isFilled = false
-    this.#deps.madeRoom(this.#partition)
+    if (this.#isFilled && this.#queue.isScant) {
+      this.#isFilled = false
+      this.#deps.madeRoom(this.#partition)
+    }
   }
 
   #sendFirst(destination: Destination, nowMs: number): void {

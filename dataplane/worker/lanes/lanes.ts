@@ -2,12 +2,16 @@ import { isDatabaseAway } from '../../../core/db/connection/failures.ts'
 import { encodeId } from '../../../core/ids.ts'
 import type { Withdrawal } from '../../../core/notices/withdrawals.ts'
 import type { Work } from '../in-flight/work.ts'
+import type { Destination } from '../send/destination.ts'
 import type { LaneKey } from './backlog.ts'
 import type { Destinations } from './destinations.ts'
 import type { LaneDeps } from './lane-deps.ts'
 import { Lane } from './lane.ts'
 
 const TICK_MS = 1_000
+
+/** Destinations that one statement reads for their lanes, some 10 ms of this process. */
+const READ_PAGE = 50
 
 export interface LanesDeps extends Omit<LaneDeps, 'madeRoom'> {
   destinations: Destinations
@@ -20,6 +24,7 @@ export class Lanes {
   readonly #open = new Map<string, Lane>()
   readonly #ticker: NodeJS.Timeout
   readonly #arriving = new Set<Work>()
+  readonly #changedOrganisations = new Set<string>()
   /** Lanes that paused the pull of their partition when work last came. */
   readonly #filled = new Set<Lane>()
   #onRoom: LaneDeps['madeRoom'] = () => undefined
@@ -67,22 +72,56 @@ export class Lanes {
     return true
   }
 
-  /** PostgreSQL holds rows for this lane in this partition. */
-  async noteParked(key: LaneKey): Promise<void> {
-    await this.#tell(key.destinationId, async () => {
-      const lane = await this.#laneOf(key)
-      lane.noteParked(key.partition)
-    })
+  /** PostgreSQL holds rows for these lanes, each in the partition that is named. */
+  async noteParked(keys: readonly LaneKey[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += READ_PAGE) {
+      const page = keys.slice(from, from + READ_PAGE)
+      const closed = page.map((key) => key.destinationId).filter((id) => !this.#lanes.has(id))
+      this.#deps.destinations.load(closed)
+      for (const key of page) {
+        await this.#tell(key.destinationId, async () => {
+          const lane = await this.#laneOf(key)
+          lane.noteParked(key.partition)
+        })
+      }
+    }
   }
 
   /** Settings of the destination may have changed: its lane, if there is one, gets the present ones. */
   async refresh(destinationId: string): Promise<void> {
     this.#deps.destinations.forget(destinationId)
-    await this.#tell(destinationId, async () => {
-      // A lane that is being opened may have read the old destination.
-      const lane = await this.#lanes.get(destinationId)
-      if (lane !== undefined) lane.configure(await this.#deps.destinations.get(destinationId))
+    await this.#configure(destinationId)
+  }
+
+  /**
+   * The plan of an organisation may have changed. Its lanes get the present settings from the next `refreshOrganisations`:
+   * reading thousands takes a second, for which a change of one destination must not wait.
+   */
+  noteOrganisation(organisationId: string): void {
+    this.#changedOrganisations.add(organisationId)
+  }
+
+  /** Gives the lanes of changed organisations their present settings, a page at a time. When it fails, call it again. */
+  async refreshOrganisations(): Promise<void> {
+    const changed = new Set(this.#changedOrganisations)
+    if (changed.size === 0) return
+    this.#deps.destinations.forgetOrganisations(changed)
+    // A lane that is being opened may have read the old plan.
+    const concerned = [...this.#lanes.keys()].filter((id) => {
+      const organisationId = this.#open.get(id)?.organisationId
+      return organisationId === undefined || changed.has(organisationId)
     })
+    this.#changedOrganisations.clear()
+    try {
+      for (let from = 0; from < concerned.length; from += READ_PAGE) {
+        const page = concerned.slice(from, from + READ_PAGE)
+        this.#deps.destinations.load(page)
+        await Promise.all(page.map((id) => this.#configure(id)))
+      }
+    } catch (error) {
+      for (const id of changed) this.#changedOrganisations.add(id)
+      throw error
+    }
   }
 
   /** Drops withdrawn deliveries from the lanes. */
@@ -97,11 +136,6 @@ export class Lanes {
   /** Lanes that are cut off from this connector try again. */
   noteOnline(connectorId: string): void {
     for (const lane of this.#open.values()) lane.noteOnline(connectorId)
-  }
-
-  async refreshAll(): Promise<void> {
-    this.#deps.destinations.forgetAll()
-    for (const destinationId of this.#open.keys()) await this.refresh(destinationId)
   }
 
   /** Parks all that has not been sent to destinations of these partitions. */
@@ -139,6 +173,25 @@ export class Lanes {
       if (isDatabaseAway(err)) throw err
       const destinationId = encodeId('dst', id)
       this.#deps.log.warn({ err, destinationId }, 'Cannot read a destination')
+    }
+  }
+
+  /** Gives a lane the present settings of its destination. */
+  async #configure(destinationId: string): Promise<void> {
+    await this.#tell(destinationId, async () => {
+      // A lane that is being opened may have read the old destination.
+      const lane = await this.#lanes.get(destinationId)
+      if (lane !== undefined) lane.configure(await this.#latest(destinationId))
+    })
+  }
+
+  /** The destination as the last read found it: an earlier read may end after a later one. */
+  async #latest(destinationId: string): Promise<Destination | undefined> {
+    const { destinations } = this.#deps
+    for (;;) {
+      const reading = destinations.get(destinationId)
+      const destination = await reading
+      if (!destinations.hasOther(destinationId, reading)) return destination
     }
   }
 

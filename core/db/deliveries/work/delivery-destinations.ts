@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 import { timestamp } from '../../../clock.ts'
 import { DestinationColumns } from '../../configuration/destinations.ts'
 import type { Db } from '../../connection/db.ts'
@@ -7,11 +9,23 @@ import { writeAudit } from '../../requests/audit.ts'
 const SendingColumns = DestinationColumns.omit({ mode: true })
 
 /** A destination's row with its organisation's plan, as a worker needs it. */
-export type DestinationRow = NonNullable<Awaited<ReturnType<typeof findDeliveryDestination>>>
+export type DestinationRow = ReturnType<typeof toDestinationRow>
+
+/** The same row as it is stored. */
+export type StoredDestination = Awaited<ReturnType<typeof deliveryDestinations>>[number]
 
 /** Undefined when the destination was deleted. */
-export async function findDeliveryDestination(db: Db, id: string) {
-  const row = await db
+export async function findDeliveryDestination(
+  db: Db,
+  id: string,
+): Promise<DestinationRow | undefined> {
+  const [row] = await deliveryDestinations(db, [id])
+  return row && toDestinationRow(row)
+}
+
+/** The rows of these destinations as they are stored, save deleted ones: `toDestinationRow` reads them. */
+export async function deliveryDestinations(db: Db, ids: readonly string[]) {
+  return await db
     .selectFrom('destination')
     .innerJoin('organisation', 'organisation.id', 'destination.organisation_id')
     .leftJoin('destination_busy', 'destination_busy.destination_id', 'destination.id')
@@ -37,9 +51,12 @@ export async function findDeliveryDestination(db: Db, id: string) {
       'organisation.plan',
       'organisation.overrides',
     ])
-    .where('destination.id', '=', id)
-    .executeTakeFirst()
-  if (row === undefined) return undefined
+    .where(sql<boolean>`destination.id = any(${ids}::uuid[])`)
+    .execute()
+}
+
+/** Throws when a newer version stored what this one cannot read. */
+export function toDestinationRow(row: StoredDestination) {
   const { method, auth, ...read } = SendingColumns.parse(row)
   return {
     ...row,
