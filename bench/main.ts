@@ -9,6 +9,7 @@ import { dashboard } from './scenarios/dashboard.ts'
 import { destinations } from './scenarios/destinations.ts'
 import { drain } from './scenarios/drain.ts'
 import { floors } from './scenarios/floors.ts'
+import { folds } from './scenarios/folds.ts'
 import { hostile } from './scenarios/hostile.ts'
 import { idle } from './scenarios/idle.ts'
 import { isolation } from './scenarios/isolation.ts'
@@ -49,6 +50,7 @@ const given = {
 
 const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   floors,
+  folds: () => folds(given),
   'bare-relay': bareRelay,
   capacity: () => capacity(1, given),
   'fan-out': () => capacity(3, given),

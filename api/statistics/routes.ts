@@ -5,6 +5,7 @@ import { readBacklog } from '../../core/db/statistics/backlog.ts'
 import {
   readDeliveryCounts,
   readEventCounts,
+  ROWS_OF_BUCKET,
   type DashboardFilter,
   type DashboardGroup,
 } from '../../core/db/statistics/dashboard.ts'
@@ -81,8 +82,7 @@ export const STATISTICS_ROUTES = [
     async handle({ deps, principal, project, query }) {
       const { groupBy, sourceId, destinationId, connectionId } = query
       const buckets = bucketsFor(query, deps.clock.now())
-      // Folded and unfolded counts come in separate rows.
-      const limit = 2 * DASHBOARD_ROWS_MAX + 1
+      const limit = ROWS_OF_BUCKET * DASHBOARD_ROWS_MAX + 1
       const projectId = project()
       const filter: DashboardFilter = {
         projectId,
@@ -100,8 +100,8 @@ export const STATISTICS_ROUTES = [
       )
       const groups = groupsOf([...events, ...deliveries], groupBy !== undefined)
       const rows = Math.max(
-        events.length / 2,
-        deliveries.length / 2,
+        events.length / ROWS_OF_BUCKET,
+        deliveries.length / ROWS_OF_BUCKET,
         groups.length * countOf(buckets),
       )
       if (rows > DASHBOARD_ROWS_MAX) {

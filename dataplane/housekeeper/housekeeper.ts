@@ -4,7 +4,7 @@ import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { deleteOldChanges } from '../../core/db/processes/processes.ts'
 import { deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
 import { OPERATION_DUE } from '../../core/notices/notice-subjects.ts'
-import { Bell, every, Idleness, type Rest } from '../every.ts'
+import { Bell, every, Idleness, type EveryOptions, type Rest } from '../every.ts'
 import { Ownership } from '../ownership.ts'
 import { alertTasks, type AlertTasksDeps } from './alerts/alert-tasks.ts'
 import { deleteFinished, runOperations } from './operations/operations.ts'
@@ -17,11 +17,17 @@ import { measureInstallation } from './tasks/installation-metrics.ts'
 import { advancePendingCancellations } from './tasks/pending-cancellations.ts'
 import { purgeNightly } from './tasks/retention.ts'
 import { secretsTask, type SecretsTaskDeps } from './tasks/secrets.ts'
-import { foldAllUsage, foldStatistics, pruneStatistics } from './tasks/statistics.ts'
+import {
+  foldAllUsage,
+  foldStatistics,
+  pruneStatistics,
+  rollUpStatistics,
+} from './tasks/statistics.ts'
 import { WaitingCounts } from './tasks/waiting-counts.ts'
 
 const SWEEP_MS = 1_000
 const FOLD_MS = 1_000
+const ROLL_UP_MS = 15_000
 const BILLING_MS = 2_000
 const COUNT_MS = 1_000
 const OPERATIONS_MS = 100
@@ -62,13 +68,7 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
     const idleness = new Idleness(intervalMs, mostMs)
     return task(intervalMs, taskName, async () => idleness.after(await act()), bell)
   }
-  /** A task that every housekeeper does at once, leader or not: its statements take rows that no other has. */
-  const shared = (taskName: string, act: () => Promise<boolean>): Promise<void> => {
-    const idleness = new Idleness(FOLD_MS, IDLE_MS)
-    return every(FOLD_MS, { signal: stop.signal, log, name: taskName }, async () =>
-      idleness.after(await act()),
-    )
-  }
+  const everywhere = { signal: stop.signal, log }
   const wanted = new Bell()
   const following = deps.nats.subscribe(OPERATION_DUE, { callback: () => wanted.ring() })
   const sweep = new Sweep(deps)
@@ -76,10 +76,13 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
   measureInstallation(deps, { sweep, waiting, isLeader: () => ownership.isHeld })
   const tasks = [
     patient([SWEEP_MS, IDLE_MS], 'sweep', () => sweep.pass()),
-    shared('usage', () => foldAllUsage(db)),
+    shared([FOLD_MS, IDLE_MS], { ...everywhere, name: 'usage' }, () => foldAllUsage(db)),
     patient([BILLING_MS, IDLE_MS], 'billing', () => keepBilling(deps)),
     task(MINUTE_MS, 'plans', () => followPlans(deps)),
-    shared('statistics', () => foldStatistics(db)),
+    shared([FOLD_MS, IDLE_MS], { ...everywhere, name: 'statistics' }, () => foldStatistics(db)),
+    shared([ROLL_UP_MS, MINUTE_MS], { ...everywhere, name: 'roll-ups' }, () =>
+      rollUpStatistics(db, clock.now()),
+    ),
     task(MINUTE_MS, 'failing destinations', () => judgeDestinations(deps)),
     ...alertTasks(deps, mayGoOn).map((each) => task(...each)),
     task(COUNT_MS, 'waiting counts', () => waiting.step()),
@@ -105,4 +108,14 @@ export function startHousekeeper(deps: HousekeeperDeps): AsyncDisposable {
       await ownership[Symbol.asyncDispose]()
     },
   }
+}
+
+/** A task that every housekeeper does at once, leader or not: its statements take rows that no other has. */
+function shared(
+  [intervalMs, mostMs]: readonly [number, number],
+  options: EveryOptions,
+  act: () => Promise<boolean>,
+): Promise<void> {
+  const idleness = new Idleness(intervalMs, mostMs)
+  return every(intervalMs, options, async () => idleness.after(await act()))
 }

@@ -4,12 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Hold } from '../../core/db/deliveries/work/partition-owners.ts'
 import { recordResults, type DeliveryResult } from '../../core/db/deliveries/work/record-results.ts'
 import { park } from '../../core/db/deliveries/work/waiting.ts'
-import {
-  FOLD_BATCH,
-  foldDeliveries,
-  foldEvents,
-  pruneRollups,
-} from '../../core/db/statistics/rollups.ts'
+import { FOLD_BATCH, foldDeliveries, foldEvents } from '../../core/db/statistics/folds.ts'
+import { pruneRollups, rollUpDeliveries, rollUpEvents } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { DASHBOARD_BUCKETS_MAX, DASHBOARD_ROWS_MAX, REJECTED_BURST } from '../../core/limits.ts'
 import { bucketOf } from '../../core/statistics/histogram.ts'
@@ -393,12 +389,22 @@ test('two housekeepers at once fold each delta once, and readers see all of them
     )
     expect(rows[0]?.left).toBe(0)
   })
-  for (const granularity of ['minute', 'hour', 'day']) {
-    expect(await total(tenant, `granularity=${granularity}`)).toEqual(expected)
+  const expectAll = async (): Promise<void> => {
+    for (const granularity of ['minute', 'hour', 'day']) {
+      expect(await total(tenant, `granularity=${granularity}`)).toEqual(expected)
+    }
   }
+  await expectAll()
+  const end = new Date(relay.clock.now() + 60_000)
+  await Promise.all(
+    [rollUpEvents, rollUpEvents, rollUpDeliveries, rollUpDeliveries].map((rollUp) =>
+      rollUp(relay.db, end),
+    ),
+  )
+  await expectAll()
   const { rows } = await sql`
     select latency_buckets as buckets, sum((latency_counts::int8[])[1])::float8 as attempts from delivery_rollup
-    where project_id = ${projectId} and granularity = 'day' group by 1`.execute(relay.db)
+    where project_id = ${projectId} and granularity = 'day of all' group by 1`.execute(relay.db)
   expect(rows).toEqual([{ buckets: `{${bucket}}`, attempts: number * 2 }])
 })
 

@@ -164,7 +164,13 @@ test('a test is outside pacing, quota, usage and the destination being disabled'
   }
   expect(endpoint.arrivals).toHaveLength(3)
   expect(await usageOf(relay, organisationId)).toBe(10_000)
-  for (const table of ['delivery_waiting', 'delivery_delta', 'delivery_rollup', 'pacing']) {
+  for (const table of [
+    'delivery_waiting',
+    'delivery_delta',
+    'delivery_minute',
+    'delivery_rollup',
+    'pacing',
+  ]) {
     const column = table === 'pacing' ? 'scope_id' : 'destination_id'
     const text = `select from ${table} where ${column} = $1`
     const { rowCount } = await relay.pool.query(text, [uuid('dst', id)])

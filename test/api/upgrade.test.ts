@@ -7,7 +7,8 @@ import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { buildLateIndexes } from '../../core/db/lists/late-indexes.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { MIGRATIONS } from '../../core/db/migrations/index.ts'
-import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
+import { foldDeliveries } from '../../core/db/statistics/folds.ts'
+import { rollUpDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { seedRoute, seedDelivery } from '../kit/seed.ts'
 import { startWorld } from '../kit/world.ts'
@@ -91,16 +92,17 @@ test('latencies that were kept as arrays are added to', async () => {
     await sql`
       insert into delivery_rollup (granularity, start, project_id, source_id, destination_id, connection_id, succeeded,
         failed, throttled, attempts, retried, latency_buckets, latency_counts)
-      values ('minute', ${start}, ${whose}, 3, 0, 0, 3, 0, '{7,9}', '{2,1}')`.execute(db)
+      values ('hour of all', ${start}, ${whose}, 3, 0, 0, 3, 0, '{7,9}', '{2,1}')`.execute(db)
     await migrate(db, Date.now())
     await sql`
       insert into delivery_delta (at, project_id, source_id, destination_id, connection_id, succeeded, failed, throttled,
         attempts, retried, latencies)
       values (${start}, ${whose}, 2, 0, 0, 2, 0, '{9,8}')`.execute(db)
     expect(await foldDeliveries(db)).toBe(1)
+    expect(await rollUpDeliveries(db, new Date())).toBe(1)
     const { rows } = await sql`
       select attempts, latency_buckets as buckets, latency_counts as counts from delivery_rollup
-      where granularity = 'minute'`.execute(db)
+      where granularity = 'hour of all'`.execute(db)
     expect(rows).toEqual([{ attempts: 5, buckets: '{7,8,9}', counts: '{2,1,2}' }])
   })
 })

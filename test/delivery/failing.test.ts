@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
+import { foldDeliveries } from '../../core/db/statistics/folds.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import { says } from '../kit/endpoint.ts'
 import { noteAttempt } from '../kit/noted-attempt.ts'

@@ -9,7 +9,7 @@ import {
   disableFailing,
 } from '../../core/db/deliveries/work/delivery-destinations.ts'
 import { deleteOldOperationalEvents } from '../../core/db/processes/operational-events.ts'
-import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
+import { foldDeliveries } from '../../core/db/statistics/folds.ts'
 import { newId } from '../../core/ids.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import type { Answer } from '../kit/call-api.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-import { foldDeliveries } from '../../core/db/statistics/rollups.ts'
+import { foldDeliveries } from '../../core/db/statistics/folds.ts'
 import { eventually, type Relay, type Route } from './relay.ts'
 import { uuid } from './seed.ts'
 

@@ -7,6 +7,8 @@ import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { migrate } from '../../core/db/migrate.ts'
 import { MIGRATIONS } from '../../core/db/migrations/index.ts'
+import { foldDeliveries, foldEvents } from '../../core/db/statistics/folds.ts'
+import { rollUpDeliveries, rollUpEvents } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { seedPerson, signIn } from '../kit/browser-like.ts'
 import { copyRows } from '../kit/copy-rows.ts'
@@ -166,6 +168,13 @@ async function answersOf(installed: Installation): Promise<Map<string, Resource>
   return found
 }
 
+/** Former versions have no table of minutes: their counts are in the roll-ups. */
+async function rollUpAll({ db, clock }: Relay): Promise<void> {
+  const end = new Date(clock.now() + DUE_MS)
+  for (const move of [foldEvents, foldDeliveries]) await move(db)
+  for (const move of [rollUpEvents, rollUpDeliveries]) await move(db, end)
+}
+
 /** The installation's rows in a database of a former schema, which is then migrated by this version. */
 async function upgraded(former: string): Promise<string> {
   const { relay } = before
@@ -181,6 +190,7 @@ async function upgraded(former: string): Promise<string> {
   const provider = { getMigrations: async () => Object.fromEntries(then) }
   const { error } = await new Migrator({ db, provider }).migrateToLatest()
   expect(error).toBeUndefined()
+  await rollUpAll(relay)
   const copied = await copyRows(relay.databaseUrl, url.href, async () => {
     await ensurePartitions(db, relay.clock.now())
   })

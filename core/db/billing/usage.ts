@@ -4,7 +4,7 @@ import type { UsageWindow } from '../../plans/standing.ts'
 import type { Db } from '../connection/db.ts'
 
 /** Delta rows folded by one statement. */
-export const USAGE_BATCH = 10_000
+export const USAGE_BATCH = 20_000
 
 /** Ended windows that are recorded by one transaction. */
 const CLOSE_BATCH = 100
@@ -13,27 +13,42 @@ const CLOSE_BATCH = 100
  * Adds counted deliveries to the window that each was counted in and deletes the deltas, in one statement: a reader
  * sees each delivery once. A window that was cut short or belongs to a subscription has a row with its end; any other
  * delta is of its calendar month, from the end of a subscription in that month on. A delta from after a period whose
- * end is not written yet waits for it. Returns the number of deltas folded.
+ * end is not written yet waits for it. Deltas of an organisation between whose first and last nothing begins or ends are
+ * of one window, which is looked up once. Returns the number of deltas folded.
  */
 export async function foldUsage(db: Db): Promise<number> {
   const { rows } = await sql<{ folded: number }>`
     with taken as (
-      delete from usage_delta where ctid in (
+      delete from usage_delta where ctid = any(array(
         select d.ctid from usage_delta d
         where not exists (
           select from subscription s
           where s.organisation_id = d.organisation_id and s.status = 'active' and s.current_period_end <= d.at)
-        order by d.organisation_id limit ${USAGE_BATCH} for update of d skip locked)
+        limit ${USAGE_BATCH} for update of d skip locked))
       returning organisation_id, at, deliveries
+    ), spans as materialized (
+      select s.*, date_trunc('month', s.first_at, 'UTC') = date_trunc('month', s.last_at, 'UTC') and not exists (
+        select from usage u where u.organisation_id = s.organisation_id
+          and (u.window_started_at > s.first_at and u.window_started_at <= s.last_at
+            or u.ends_at > s.first_at and u.ends_at <= s.last_at)) as is_of_one_window
+      from (
+        select organisation_id, min(at) as first_at, max(at) as last_at, sum(deliveries) as deliveries
+        from taken group by organisation_id
+      ) as s
+    ), pieces as (
+      select organisation_id, first_at as at, deliveries from spans where is_of_one_window
+      union all
+      select organisation_id, at, deliveries from taken
+      where organisation_id in (select organisation_id from spans where not is_of_one_window)
     ), placed as (
-      select t.organisation_id, t.deliveries, coalesce(
+      select p.organisation_id, p.deliveries, coalesce(
         (select u.window_started_at from usage u
-          where u.organisation_id = t.organisation_id and u.window_started_at <= t.at and u.ends_at > t.at
+          where u.organisation_id = p.organisation_id and u.window_started_at <= p.at and u.ends_at > p.at
           order by u.window_started_at desc limit 1),
-        greatest(date_trunc('month', t.at, 'UTC'),
-          (select max(u.ends_at) from usage u where u.organisation_id = t.organisation_id and u.ends_at <= t.at))
+        greatest(date_trunc('month', p.at, 'UTC'),
+          (select max(u.ends_at) from usage u where u.organisation_id = p.organisation_id and u.ends_at <= p.at))
       ) as window_started_at
-      from taken t
+      from pieces p
     ), added as (
       insert into usage (organisation_id, window_started_at, deliveries)
       select organisation_id, window_started_at, sum(deliveries) from placed group by 1, 2 order by 1, 2

@@ -208,6 +208,7 @@ export async function hasAnyEvent(db: Db, projectId: string): Promise<boolean> {
   const id = sql`${projectId}::uuid`
   const { rows } = await sql<{ found: boolean }>`
     select exists (select from event_rollup where project_id = ${id})
+      or exists (select from event_minute where project_id = ${id})
       or exists (select from event_delta where project_id = ${id}) as found`.execute(db)
   return rows[0]?.found === true || (await hasStoredEvent(db, projectId))
 }

@@ -4,7 +4,7 @@ import type { Buckets } from '../../statistics/granularity.ts'
 import type { ListedBuckets } from '../../statistics/histogram.ts'
 import { Numbers } from '../../statistics/numbers.ts'
 import type { Db } from '../connection/db.ts'
-import { wholeOf } from './rollups.ts'
+import { NO_OWNER, wholeOf } from './rollups.ts'
 
 export type DashboardGroup = 'source' | 'destination' | 'connection' | 'rejectionReason'
 
@@ -20,7 +20,10 @@ export interface DashboardFilter {
   limit: number
 }
 
-/** Counts of one bucket and group; what is folded and what is not come apart. `group` is empty without groups. */
+/** Rows of a bucket and a group at most: deltas, minutes and the roll-ups of both kinds come apart. */
+export const ROWS_OF_BUCKET = 4
+
+/** Counts of one bucket and group, a part of them. `group` is empty without groups. */
 interface Counted {
   startMs: number
   group: string
@@ -78,16 +81,20 @@ export async function readEventCounts(db: Db, filter: DashboardFilter): Promise<
     ...(groupBy === 'rejectionReason' ? [sql`status = 'rejected'`] : []),
   ]
   const sums = ['received', 'filtered', 'unmatched', 'rejected'].map(eventsOf)
+  const columnsBy = (start: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`${numbersOf(start, sums)}, ${group}::text as "group"`
+  const parts = [
+    ...rolledUp(filter).map(
+      (range) => sql`
+        select ${columnsBy(sql`start`)} from event_rollup where ${all(range, wanted)} group by ${BY_START}, ${group}`,
+    ),
+    ...notRolledUp(filter, 'event').map(
+      ({ table, range }) => sql`
+        select ${columnsBy(sql`bucket`)} from ${table} where ${all(range, wanted)} group by bucket, ${group}`,
+    ),
+  ]
   const { rows } = await sql<Row>`
-    select ${numbersOf(sql`start`, sums)}, ${group}::text as "group"
-    from event_rollup where ${sql.join([...folded(filter), ...wanted], sql` and `)}
-    group by ${BY_START}, ${group}
-    union all
-    select ${numbersOf(sql`start`, sums)}, ${group}::text
-    from (select *, ${unfoldedStart(filter)} as start from event_delta) as event_delta
-    where ${sql.join([...unfolded(filter), ...wanted], sql` and `)}
-    group by start, ${group}
-    limit ${filter.limit}`.execute(db)
+    ${sql.join(parts, sql` union all `)} limit ${filter.limit}`.execute(db)
   return rows.map((row) => {
     const numbers = new Numbers(row.numbers)
     return {
@@ -117,17 +124,22 @@ export async function readDeliveryCounts(
   const sums = ['succeeded', 'failed', 'throttled', 'attempts', 'retried'].map(
     (name) => sql`sum(${sql.ref(name)}::float8)`,
   )
+  const columnsBy = (start: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`${numbersOf(start, sums)}, ${group}::text as "group"`
+  const lists = sql`string_agg(latency_buckets, '') as buckets, string_agg(latency_counts, '') as counts`
+  const listed = sql`string_agg(latencies::text, '') as buckets, null as counts`
+  const parts = [
+    ...rolledUp(filter).map(
+      (range) => sql`
+        select ${columnsBy(sql`start`)}, ${lists} from delivery_rollup where ${all(range, wanted)} group by ${BY_START}, ${group}`,
+    ),
+    ...notRolledUp(filter, 'delivery').map(
+      ({ table, range, isDelta }) => sql`
+        select ${columnsBy(sql`bucket`)}, ${isDelta ? listed : lists} from ${table} where ${all(range, wanted)} group by bucket, ${group}`,
+    ),
+  ]
   const { rows } = await sql<Row & ListedBuckets>`
-    select ${numbersOf(sql`start`, sums)}, ${group}::text as "group",
-      string_agg(latency_buckets, '') as buckets, string_agg(latency_counts, '') as counts
-    from delivery_rollup where ${sql.join([...folded(filter), ...wanted], sql` and `)}
-    group by ${BY_START}, ${group}
-    union all
-    select ${numbersOf(sql`start`, sums)}, ${group}::text, string_agg(latencies::text, ''), null
-    from (select *, ${unfoldedStart(filter)} as start from delivery_delta) as delivery_delta
-    where ${sql.join([...unfolded(filter), ...wanted], sql` and `)}
-    group by start, ${group}
-    limit ${filter.limit}`.execute(db)
+    ${sql.join(parts, sql` union all `)} limit ${filter.limit}`.execute(db)
   return rows.map((row) => {
     const numbers = new Numbers(row.numbers)
     return {
@@ -154,31 +166,58 @@ function eventsOf(status: string): RawBuilder<unknown> {
   return sql`coalesce(sum(events::float8) filter (where status = ${status}), 0)`
 }
 
-function folded({ projectId, buckets, ...filter }: DashboardFilter): RawBuilder<unknown>[] {
+function all(...conditions: RawBuilder<unknown>[][]): RawBuilder<unknown> {
+  return sql.join(conditions.flat(), sql` and `)
+}
+
+/** The ranges of roll-ups to add up: those of the whole project, or of each owner. */
+function rolledUp({ projectId, buckets, ...filter }: DashboardFilter): RawBuilder<unknown>[][] {
   const { groupBy, sourceId, destinationId, connectionId } = filter
   const isFiltered = [sourceId, destinationId, connectionId].some((id) => id !== undefined)
   const isWhole = !isFiltered && (groupBy === undefined || groupBy === 'rejectionReason')
-  const granularity = isWhole ? wholeOf(buckets.granularity) : buckets.granularity
   // As one comparison of the columns that begin the primary key: the index for pruning would serve less of them.
-  const keyOf = (ms: number): RawBuilder<unknown> =>
-    sql`(${projectId}::uuid, ${granularity}::text, ${new Date(ms)}::timestamptz)`
-  return [
-    sql`(project_id, granularity, start) >= ${keyOf(buckets.fromMs)}`,
-    sql`(project_id, granularity, start) < ${keyOf(buckets.toMs)}`,
-  ]
+  const rangeOf = (granularity: string): RawBuilder<unknown>[] => {
+    const keyOf = (ms: number): RawBuilder<unknown> =>
+      sql`(${projectId}::uuid, ${granularity}::text, ${new Date(ms)}::timestamptz)`
+    return [
+      sql`(project_id, granularity, start) >= ${keyOf(buckets.fromMs)}`,
+      sql`(project_id, granularity, start) < ${keyOf(buckets.toMs)}`,
+    ]
+  }
+  const whole = rangeOf(wholeOf(buckets.granularity))
+  return isWhole
+    ? [whole]
+    : [rangeOf(buckets.granularity), [...whole, sql`source_id <> ${NO_OWNER}::uuid`]]
 }
 
-function unfolded({ projectId, buckets }: DashboardFilter): RawBuilder<unknown>[] {
-  return [
-    sql`project_id = ${projectId}::uuid`,
-    sql`at >= ${new Date(buckets.fromMs)}`,
-    sql`at < ${new Date(buckets.toMs)}`,
-  ]
+interface NotRolledUp {
+  /** With the start of the bucket, which must be named to be grouped by: as a parameter it would be another each time. */
+  table: RawBuilder<unknown>
+  range: RawBuilder<unknown>[]
+  isDelta: boolean
 }
 
-/** To be named in a subquery: with a parameter of its own each time it would not be what is grouped by. */
-function unfoldedStart({ buckets }: DashboardFilter): RawBuilder<unknown> {
-  return sql`date_trunc(${buckets.granularity}, at, 'UTC')`
+/** Counts that are not in the roll-ups yet: minutes, and what is not in minutes either. */
+function notRolledUp(
+  { projectId, buckets }: DashboardFilter,
+  of: 'event' | 'delivery',
+): NotRolledUp[] {
+  return (
+    [
+      ['delta', 'at'],
+      ['minute', 'start'],
+    ] as const
+  ).map(([kind, time]) => ({
+    table: sql`(
+      select *, date_trunc(${buckets.granularity}, ${sql.ref(time)}, 'UTC') as bucket
+      from ${sql.table(`${of}_${kind}`)}) as counted`,
+    range: [
+      sql`project_id = ${projectId}::uuid`,
+      sql`${sql.ref(time)} >= ${new Date(buckets.fromMs)}`,
+      sql`${sql.ref(time)} < ${new Date(buckets.toMs)}`,
+    ],
+    isDelta: kind === 'delta',
+  }))
 }
 
 function equal(column: string, id: string | undefined): RawBuilder<unknown>[] {

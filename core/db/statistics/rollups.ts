@@ -2,19 +2,19 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { GRANULARITIES, type Granularity } from '../../statistics/granularity.ts'
 import type { Db } from '../connection/db.ts'
-import { noteFailures } from '../deliveries/upkeep/destination-failures.ts'
 import { byIndexOnly } from '../lists/index-only.ts'
+import { histogramOf, mergeHistograms } from './latency-lists.ts'
 
-/** Delta rows folded by one statement, and old roll-ups deleted by one. */
-export const FOLD_BATCH = 5_000
+/** Minutes rolled up by one statement, and old roll-ups deleted by one. */
+export const ROLL_UP_BATCH = 10_000
 const PRUNE_BATCH = 5_000
 
 /** Where counts of a whole project have no source, destination and connection. */
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+export const NO_OWNER = sql.lit('00000000-0000-0000-0000-000000000000')
 
 /**
- * The granularity under which a project's counts are kept without their sources, destinations and connections, so that
- * what is asked for the most reads a row for each bucket.
+ * The granularity under which a project's counts are kept as a whole, so that what is asked for the most reads a row for
+ * each bucket. A project with a single source, or connection, has these rows alone, with the ids of their owner.
  */
 export function wholeOf(granularity: Granularity): string {
   return `${granularity} of all`
@@ -26,105 +26,85 @@ const KEPT = sql`(values ${sql.join(
     sql`(${sql.lit(one)}, ${sql.lit(one)}, false)`,
     sql`(${sql.lit(wholeOf(one))}, ${sql.lit(one)}, true)`,
   ]),
-)}) as g (name, unit, is_whole)`
+)}) as g (granularity, unit, is_whole)`
 
-/** Kept as the text of arrays: a dashboard reads hundreds of them, which a fold writes a few of. */
-function histogramOf(row: string): RawBuilder<unknown> {
-  const [buckets, counts] = [sql.ref(`${row}.latency_buckets`), sql.ref(`${row}.latency_counts`)]
-  return sql`unnest(${buckets}::smallint[], ${counts}::bigint[])`
+/** Takes minutes in the order of their projects, so that all that are there of a project become few rows. */
+function taken(table: string, before: Date): RawBuilder<unknown> {
+  return sql`
+    taken as (
+      delete from ${sql.table(table)} where ctid = any(array(
+        select ctid from ${sql.table(table)} where start < ${before}
+        order by project_id, start limit ${ROLL_UP_BATCH} for update skip locked))
+      returning *
+    )`
 }
 
-function whose(column: string): RawBuilder<unknown> {
-  return sql`case when g.is_whole then ${sql.lit(NOBODY)}::uuid else ${sql.ref(column)} end`
+/** The projects of what was taken that have at most one of `owners`. */
+function single(owners: string): RawBuilder<unknown> {
+  return sql`
+    single as (
+      select project_id from (select distinct project_id from taken) as p
+      where (select count(*) from (
+        select from ${sql.table(owners)} o where o.project_id = p.project_id limit 2) as found) < 2
+    )`
+}
+
+/** The rows to be kept of each that was taken: \`isSingle\` tells of its project. */
+const isSingle = sql`t.project_id in (select project_id from single)`
+const isKept = sql`(g.is_whole or not is_single)`
+
+function ownerOf(column: string): RawBuilder<unknown> {
+  return sql`case when g.is_whole and not is_single then ${NO_OWNER}::uuid else ${sql.ref(column)} end`
 }
 
 /**
- * Adds counted events to the roll-ups and deletes the deltas, in one statement: a reader sees each event once. Roll-ups
- * are written in the order of their key, so that two folds at once wait for each other instead of locking each other out.
- * Returns the number of deltas folded.
+ * Moves the minutes that began before `before` to the roll-ups, in one statement: a reader sees each event once. Roll-ups
+ * are written in the order of their key, as minutes are. Returns the number of rows moved.
  */
-export async function foldEvents(db: Db): Promise<number> {
-  const { rows } = await sql<{ folded: number }>`
-    with taken as (
-      delete from event_delta where ctid in (
-        select ctid from event_delta limit ${FOLD_BATCH} for update skip locked)
-      returning *
-    ), minutes as materialized (
-      select date_trunc('minute', at, 'UTC') as start, project_id, source_id, status,
-        coalesce(rejection_reason, '') as rejection_reason, sum(events) as events
-      from taken group by 1, 2, 3, 4, 5
+export async function rollUpEvents(db: Db, before: Date): Promise<number> {
+  const { rows } = await sql<{ moved: number }>`
+    with ${taken('event_minute', before)}, ${single('source')}, minutes as (
+      select t.*, ${isSingle} as is_single from taken t
     ), added as (
-      insert into event_rollup (project_id, granularity, start, source_id, status, rejection_reason, events)
-      select project_id, g.name, date_trunc(g.unit, start, 'UTC'), ${whose('source_id')}, status, rejection_reason,
+      insert into event_rollup as r (project_id, granularity, start, source_id, status, rejection_reason, events)
+      select project_id, g.granularity, date_trunc(g.unit, start, 'UTC'), ${ownerOf('source_id')}, status, rejection_reason,
         sum(events)
-      from minutes cross join ${KEPT}
+      from minutes cross join ${KEPT} where ${isKept}
       group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
       on conflict (project_id, granularity, start, source_id, status, rejection_reason)
-        do update set events = event_rollup.events + excluded.events
+        do update set events = r.events + excluded.events
     )
-    select count(*)::int as folded from taken`.execute(db)
-  return rows[0]?.folded ?? 0
+    select count(*)::int as moved from taken`.execute(db)
+  return rows[0]?.moved ?? 0
 }
 
-/** As `foldEvents`, of deliveries. Histograms add up bucket by bucket. Notes which destinations fail. */
-export async function foldDeliveries(db: Db): Promise<number> {
-  const { rows } = await sql<{ folded: number }>`
-    with taken as (
-      delete from delivery_delta where ctid in (
-        select ctid from delivery_delta limit ${FOLD_BATCH} for update skip locked)
-      returning *
-    ), minutes as materialized (
-      select date_trunc('minute', at, 'UTC') as start, project_id, source_id, destination_id, connection_id,
+/** As `rollUpEvents`, of deliveries. Histograms add up bucket by bucket. */
+export async function rollUpDeliveries(db: Db, before: Date): Promise<number> {
+  const { rows } = await sql<{ moved: number }>`
+    with ${taken('delivery_minute', before)}, ${single('connection')}, minutes as (
+      select t.*, ${isSingle} as is_single from taken t
+    ), sums as (
+      select project_id, g.granularity, date_trunc(g.unit, start, 'UTC') as start, ${ownerOf('source_id')} as source_id,
+        ${ownerOf('destination_id')} as destination_id, ${ownerOf('connection_id')} as connection_id,
         sum(succeeded) as succeeded, sum(failed) as failed, sum(throttled) as throttled,
-        sum(attempts) as attempts, sum(retried) as retried
-      from taken group by 1, 2, 3, 4, 5
-    ), minute_latencies as materialized (
-      select date_trunc('minute', at, 'UTC') as start, project_id, source_id, destination_id, connection_id,
-        bucket, count(*) as attempts
-      from taken cross join unnest(latencies) as bucket group by 1, 2, 3, 4, 5, 6
-    ), latencies as (
-      select project_id, name, start, source_id, destination_id, connection_id,
-        array_agg(bucket order by bucket)::text as buckets, array_agg(attempts order by bucket)::text as counts
-      from (
-        select project_id, g.name, date_trunc(g.unit, start, 'UTC') as start, ${whose('source_id')} as source_id,
-          ${whose('destination_id')} as destination_id, ${whose('connection_id')} as connection_id, bucket,
-          sum(attempts)::bigint as attempts
-        from minute_latencies cross join ${KEPT} group by 1, 2, 3, 4, 5, 6, 7
-      ) as buckets
+        sum(attempts) as attempts, sum(retried) as retried,
+        string_agg(latency_buckets, '') as listed_buckets, string_agg(latency_counts, '') as listed_counts
+      from minutes cross join ${KEPT} where ${isKept}
       group by 1, 2, 3, 4, 5, 6
-    ), counts as (
-      select project_id, g.name, date_trunc(g.unit, start, 'UTC') as start, ${whose('source_id')} as source_id,
-        ${whose('destination_id')} as destination_id, ${whose('connection_id')} as connection_id,
-        sum(succeeded) as succeeded, sum(failed) as failed, sum(throttled) as throttled,
-        sum(attempts) as attempts, sum(retried) as retried
-      from minutes cross join ${KEPT} group by 1, 2, 3, 4, 5, 6
     ), added as (
       insert into delivery_rollup as r (project_id, granularity, start, source_id, destination_id, connection_id,
         succeeded, failed, throttled, attempts, retried, latency_buckets, latency_counts)
-      select project_id, name, start, source_id, destination_id, connection_id,
+      select project_id, granularity, start, source_id, destination_id, connection_id,
         succeeded, failed, throttled, attempts, retried, buckets, counts
-      from counts left join latencies using (project_id, name, start, source_id, destination_id, connection_id)
+      from sums cross join lateral (${histogramOf(sql`listed_buckets`, sql`listed_counts`)}) as histogram
       order by 1, 2, 3, 4, 5, 6
       on conflict (project_id, granularity, start, source_id, destination_id, connection_id) do update set
         succeeded = r.succeeded + excluded.succeeded, failed = r.failed + excluded.failed,
         throttled = r.throttled + excluded.throttled, attempts = r.attempts + excluded.attempts,
-        retried = r.retried + excluded.retried,
-        (latency_buckets, latency_counts) = (
-          select array_agg(bucket order by bucket)::text, array_agg(attempts order by bucket)::text
-          from (
-            select bucket, sum(attempts)::bigint as attempts
-            from (
-              select * from ${histogramOf('r')}
-              union all
-              select * from ${histogramOf('excluded')}
-            ) as both_histograms (bucket, attempts)
-            group by bucket
-          ) as merged
-        )
-    ), noted as (${noteFailures}
+        retried = r.retried + excluded.retried, ${mergeHistograms('r')}
     )
-    select count(*)::int as folded from taken`.execute(db)
-  return rows[0]?.folded ?? 0
+    select count(*)::int as moved from taken`.execute(db)
+  return rows[0]?.moved ?? 0
 }
 
 /**

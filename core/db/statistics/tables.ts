@@ -4,6 +4,8 @@ import type { Time } from '../columns.ts'
 export interface StatisticsTables {
   event_delta: EventDeltaTable
   delivery_delta: DeliveryDeltaTable
+  event_minute: EventMinuteTable
+  delivery_minute: DeliveryMinuteTable
   event_rollup: EventRollupTable
   delivery_rollup: DeliveryRollupTable
   backlog_rollup: BacklogRollupTable
@@ -37,9 +39,8 @@ interface DeliveryDeltaTable extends DeliveryCounts {
   latencies: number[] | null
 }
 
-interface EventRollupTable {
+interface EventMinuteTable {
   project_id: string
-  granularity: string
   start: Time
   source_id: string
   status: string
@@ -48,16 +49,26 @@ interface EventRollupTable {
   events: number
 }
 
-interface DeliveryRollupTable extends DeliveryCounts {
-  project_id: string
+interface EventRollupTable extends EventMinuteTable {
   granularity: string
+}
+
+interface DeliveryMinuteTable extends DeliveryCounts {
+  project_id: string
   start: Time
   source_id: string
   destination_id: string
   connection_id: string
-  /** The histogram: buckets in order, and how many attempts fell into each; the text of arrays, `{1,2}`. */
+  /**
+   * The histogram: buckets, and how many attempts fell into each; the text of arrays, `{1,2}`. In roll-ups it is one array
+   * in order, in minutes one behind the other, one for each fold.
+   */
   latency_buckets: string | null
   latency_counts: string | null
+}
+
+interface DeliveryRollupTable extends DeliveryMinuteTable {
+  granularity: string
 }
 
 /** The most that waited at once in a span of time. */

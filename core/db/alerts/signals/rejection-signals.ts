@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import { ALERT_FINDINGS_MAX } from '../../../limits.ts'
 import type { Db } from '../../connection/db.ts'
+import { eventMinutes } from '../../statistics/event-minutes.ts'
 import type { Alert } from '../alerts.ts'
 import {
   alertColumns,
@@ -21,7 +22,7 @@ export interface FloodedSource {
   reason: string
 }
 
-/** Sources with at least so many rejections since `since`, more than such a part of their requests. Reads roll-ups. */
+/** Sources with at least so many rejections since `since`, more than such a part of their requests. Reads minutes. */
 export async function floodedSources(
   db: Db,
   { since, atLeast, percent }: { since: Date; atLeast: number; percent: number },
@@ -33,7 +34,7 @@ export async function floodedSources(
       select source_id, sum(events) as requests,
         coalesce(sum(events) filter (where status = 'rejected'), 0) as rejected,
         (array_agg(rejection_reason order by events desc) filter (where status = 'rejected'))[1] as reason
-      from event_rollup where granularity = 'minute' and start > ${since}
+      from (${eventMinutes(sql`start > ${since}`)}) as minutes
       group by source_id
     ) c join source s on s.id = c.source_id
     where c.rejected >= ${atLeast} and c.rejected * 100 > c.requests * ${percent}::int4
@@ -57,8 +58,7 @@ export async function standingOfFlooded(
     left join source s on s.id = a.subject_id
     cross join lateral (
       select coalesce(sum(events), 0) as requests, coalesce(sum(events) filter (where status = 'rejected'), 0) as rejected
-      from event_rollup
-      where project_id = s.project_id and granularity = 'minute' and start > ${since} and source_id = s.id
+      from (${eventMinutes(sql`project_id = s.project_id and start > ${since} and source_id = s.id`)}) as minutes
     ) c`.execute(db)
   return standingsOf(rows)
 }
