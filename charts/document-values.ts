@@ -25,7 +25,11 @@ const Schema: z.ZodType<Schema> = z.lazy(() =>
 const BEGIN = '<!-- values: npm run charts:values writes what follows -->'
 
 /** Their members say nothing apart from each other. */
-const WHOLE = new Set<string | undefined>(['#/$defs/resources', '#/$defs/secretKey'])
+const WHOLE = new Set<string | undefined>([
+  '#/$defs/resources',
+  '#/$defs/secretKey',
+  '#/$defs/dnsConfig',
+])
 
 interface Row {
   path: string

@@ -12,6 +12,7 @@ import { openCharts, LEAST, NAMESPACE, type Charts, type Rendered } from './rend
 
 const run = promisify(execFile)
 const CLUSTER_MS = 120_000
+const RUNTIME_CLASS = 'gvisor'
 
 let cluster: Cluster
 let charts: Charts
@@ -23,9 +24,12 @@ beforeAll(async () => {
   await cluster.kubectl('label', 'namespace', NAMESPACE, restricted)
   // A pod is refused without them, also where it is only tried.
   await cluster.kubectl('create', 'serviceaccount', 'r-postern', '-n', NAMESPACE)
+  const runtimeClass = { metadata: { name: RUNTIME_CLASS }, handler: 'runsc' }
+  await cluster.request('POST', '/apis/node.k8s.io/v1/runtimeclasses', runtimeClass)
 }, 20 * 60_000)
 afterAll(async () => {
   await cluster.kubectl('delete', 'namespace', NAMESPACE, 'elsewhere', '--ignore-not-found')
+  await cluster.kubectl('delete', 'runtimeclass', RUNTIME_CLASS)
   await charts[Symbol.asyncDispose]()
 })
 
@@ -36,8 +40,19 @@ const EVALUATION = {
   encryptionKey: SECRET,
   evaluation: { enabled: true, postgresql: { password: SECRET } },
 }
+/** Values of all pods, by which both charts know them. */
+const PODS = {
+  commonLabels: { 'cost-center': '42' },
+  runtimeClassName: RUNTIME_CLASS,
+  hostAliases: [{ ip: '10.0.0.1', hostnames: ['db.test'] }],
+  dnsConfig: { searches: ['test'], options: [{ name: 'ndots', value: '2' }] },
+  extraVolumes: [{ name: 'ca', configMap: { name: 'ca' } }],
+  extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
+  podDisruptionBudget: { minAvailable: '50%' },
+}
 const EVERYTHING = {
   ...LEAST,
+  ...PODS,
   database: { ...SECRET, caSecret: { name: 'ca' } },
   spool: { ...SECRET, maxMb: 2_048 },
   global: { image: { ...image, tag: '1', pullSecrets: [{ name: 'pull' }] } },
@@ -67,7 +82,19 @@ const EVERYTHING = {
   },
   networkPolicy: { enabled: true, monitoringFrom: [{ namespaceSelector: {} }] },
   worker: {
-    autoscaling: { enabled: true, maxReplicas: 5 },
+    autoscaling: {
+      enabled: true,
+      maxReplicas: 5,
+      targetMemoryUtilization: 80,
+      metrics: [
+        {
+          type: 'Pods',
+          pods: { metric: { name: 'held' }, target: { type: 'AverageValue', averageValue: '1' } },
+        },
+      ],
+    },
+    podDisruptionBudget: { maxUnavailable: 2 },
+    extraVolumes: [{ name: 'tmp', emptyDir: { sizeLimit: '1Gi' } }],
     nodeSelector: { 'kubernetes.io/os': 'linux' },
     tolerations: [{ operator: 'Exists' }],
     priorityClassName: 'high',
@@ -75,7 +102,22 @@ const EVERYTHING = {
     extraEnv: [{ name: 'X', value: 'y' }],
   },
   grafanaDashboard: { enabled: true },
-  operator: { enabled: true, operator: { watchNamespaces: [NAMESPACE] } },
+  operator: {
+    ...PODS,
+    enabled: true,
+    networkPolicy: { monitoringFrom: [{ namespaceSelector: {} }] },
+    operator: {
+      watchNamespaces: [NAMESPACE],
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: 'topology.kubernetes.io/zone',
+          whenUnsatisfiable: 'DoNotSchedule',
+          labelSelector: { matchLabels: { 'app.kubernetes.io/component': 'operator' } },
+        },
+      ],
+    },
+  },
 }
 /** The operator alone, with what EVERYTHING gives it. */
 const OPERATOR = { image, ...EVERYTHING.operator }
@@ -335,6 +377,37 @@ test.each([
     { ...LEAST, ingest: { autoscaling: { enabled: true, minReplicas: 20 } } },
     'ingest.autoscaling.minReplicas',
   ],
+  [
+    'an autoscaler of nothing',
+    'postern',
+    { ...LEAST, api: { autoscaling: { enabled: true, targetCpuUtilization: 0 } } },
+    'api.autoscaling: scales on nothing',
+  ],
+  [
+    'a label that a selector has',
+    'postern',
+    { ...LEAST, commonLabels: { 'app.kubernetes.io/instance': 'x' } },
+    'commonLabels',
+  ],
+  [
+    'two monitors of the same pods',
+    'postern',
+    { ...LEAST, serviceMonitor: { enabled: true }, podMonitor: { enabled: true } },
+    'podMonitor.enabled',
+  ],
+  [
+    'two monitors of the operator',
+    'postern-connector',
+    { image, serviceMonitor: { enabled: true }, podMonitor: { enabled: true } },
+    'podMonitor.enabled',
+  ],
+  [
+    'a share of pods that is no number',
+    'postern',
+    { ...LEAST, podDisruptionBudget: { maxUnavailable: 'half' } },
+    'maxUnavailable',
+  ],
+  ['a volume without a name', 'postern', { ...LEAST, extraVolumes: [{}] }, 'extraVolumes'],
   ['an unknown mode', 'postern-connector', { image, mode: 'both' }, 'mode'],
   ['an agent without a relay', 'postern-connector', { image, mode: 'agent' }, 'agent.relayUrl'],
   [
@@ -590,6 +663,11 @@ test.each([
   ['four roles', {}, ['ingest', 'worker', 'housekeeper', 'gateway']],
   ['no gateway', { gateway: { enabled: false } }, ['ingest', 'worker', 'housekeeper']],
   ['no pods of ingest', { ingest: { replicas: 0 } }, ['worker', 'housekeeper', 'gateway']],
+  [
+    'targets of pods',
+    { serviceMonitor: { enabled: false }, podMonitor: { enabled: true } },
+    ['ingest', 'worker', 'housekeeper', 'gateway'],
+  ],
   ['targets of somebody else', { serviceMonitor: { enabled: false } }, []],
 ])('with %s no other is missed', async (_, values, missed) => {
   const rules = (await rulesOf(values)).groups.flatMap((group) => group.rules)

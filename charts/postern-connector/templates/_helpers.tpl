@@ -24,15 +24,26 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: postern
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "postern-connector-%s" .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
-{{- /* A list by name, as the API server keys it: a later item of a name takes the place of an earlier one. */ -}}
+{{- define "postern-connector.podLabels" -}}
+{{- $own := include "postern-connector.selectorLabels" . | fromYaml -}}
+{{- $labels := include "postern-connector.labels" . | fromYaml -}}
+{{- toYaml (merge dict $own ((index .Values .Values.mode).podLabels | default dict) $labels) -}}
+{{- end -}}
+
+{{- /* A list by the member that the API server keys it by: a later item of a key takes the place of an earlier one. */ -}}
 {{- define "postern-connector.merged" -}}
 {{- $items := dict -}}
 {{- $names := list -}}
-{{- range fromYamlArray . -}}
-{{- if not (hasKey $items .name) }}{{ $names = append $names .name }}{{ end -}}
-{{- $_ := set $items .name . -}}
+{{- $by := .by | default "name" -}}
+{{- range fromYamlArray .items -}}
+{{- $name := index . $by -}}
+{{- if not (hasKey $items $name) }}{{ $names = append $names $name }}{{ end -}}
+{{- $_ := set $items $name . -}}
 {{- end -}}
 {{- $merged := list -}}
 {{- range $names }}{{ $merged = append $merged (get $items .) }}{{ end -}}
@@ -135,6 +146,9 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end -}}
 
 {{- define "postern-connector.refuse" -}}
+{{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
+{{- fail "podMonitor.enabled: is true beside serviceMonitor.enabled. Prometheus would scrape each pod twice" -}}
+{{- end -}}
 {{- if not (include "postern-connector.imageValues" . | fromYaml).repository -}}
 {{- fail (ternary
   "image.repository: is missing. Name where your image of Postern lies: registry.example.com/postern"
@@ -165,13 +179,26 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- with $of.affinity }}
 affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . | quote }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig: {{- toYaml . | nindent 2 }}
+{{- end }}
 topologySpreadConstraints:
+  {{- if $of.topologySpreadConstraints }}
+  {{- toYaml $of.topologySpreadConstraints | nindent 2 }}
+  {{- else }}
   {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - maxSkew: 1
     topologyKey: {{ . }}
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels: {{- include "postern-connector.selectorLabels" $ | nindent 8 }}
+  {{- end }}
   {{- end }}
 {{- end -}}
 
@@ -198,8 +225,15 @@ readinessProbe:
   timeoutSeconds: 4
   failureThreshold: 2
 resources: {{- toYaml $of.resources | nindent 2 }}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: { drop: [ALL] }
+securityContext: {{- toYaml .Values.containerSecurityContext | nindent 2 }}
+{{- end -}}
+
+{{- define "postern-connector.volumes" -}}
+{{- $all := concat (fromYamlArray .items) .root.Values.extraVolumes -}}
+{{- include "postern-connector.merged" (dict "items" (toYaml $all)) -}}
+{{- end -}}
+
+{{- define "postern-connector.volumeMounts" -}}
+{{- $all := concat (fromYamlArray .items) .root.Values.extraVolumeMounts -}}
+{{- include "postern-connector.merged" (dict "items" (toYaml $all) "by" "mountPath") -}}
 {{- end -}}

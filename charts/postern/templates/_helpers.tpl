@@ -24,6 +24,13 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: postern
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- include "postern.commonLabels" . }}
+{{- end -}}
+
+{{- define "postern.commonLabels" -}}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "postern.serviceAccountName" -}}
@@ -74,9 +81,7 @@ housekeeper: { program: dataplane/housekeeper/main.ts }
 {{- end -}}
 
 {{- define "postern.securityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
+{{- toYaml .Values.containerSecurityContext -}}
 {{- end -}}
 
 {{- /* A value that a Secret holds, as a file: an environment shows in `describe`, crash dumps and child processes. */ -}}
@@ -189,13 +194,15 @@ projected:
 {{- end }}
 {{- end -}}
 
-{{- /* A list by name, as the API server keys it: a later item of a name takes the place of an earlier one. */ -}}
+{{- /* A list by the member that the API server keys it by: a later item of a key takes the place of an earlier one. */ -}}
 {{- define "postern.merged" -}}
 {{- $items := dict -}}
 {{- $names := list -}}
-{{- range fromYamlArray . -}}
-{{- if not (hasKey $items .name) }}{{ $names = append $names .name }}{{ end -}}
-{{- $_ := set $items .name . -}}
+{{- $by := .by | default "name" -}}
+{{- range fromYamlArray .items -}}
+{{- $name := index . $by -}}
+{{- if not (hasKey $items $name) }}{{ $names = append $names $name }}{{ end -}}
+{{- $_ := set $items $name . -}}
 {{- end -}}
 {{- $merged := list -}}
 {{- range $names }}{{ $merged = append $merged (get $items .) }}{{ end -}}
@@ -208,6 +215,9 @@ projected:
 {{- if .Values.settings.plans }}
 - { name: plans, mountPath: /etc/postern/plans, readOnly: true }
 {{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "postern.volumes" -}}
@@ -216,6 +226,45 @@ projected:
 {{- if .Values.settings.plans }}
 - { name: plans, configMap: { name: {{ include "postern.fullname" . }}-plans } }
 {{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "postern.roleVolumeMounts" -}}
+{{- $mounts := include "postern.volumeMounts" .root | fromYamlArray -}}
+{{- with .root.Values.mail -}}
+{{- if and .enabled .tlsSecretName (eq $.role "ingest") -}}
+{{- $mounts = append $mounts (dict "name" "mail-tls" "mountPath" "/etc/postern/mail-tls" "readOnly" true) -}}
+{{- end -}}
+{{- end -}}
+{{- $mounts = concat $mounts (.values.extraVolumeMounts | default list) -}}
+{{- include "postern.merged" (dict "items" (toYaml $mounts) "by" "mountPath") -}}
+{{- end -}}
+
+{{- define "postern.roleVolumes" -}}
+{{- $volumes := include "postern.volumes" .root | fromYamlArray -}}
+{{- with .root.Values.mail -}}
+{{- if and .enabled .tlsSecretName (eq $.role "ingest") -}}
+{{- $secret := dict "secretName" .tlsSecretName "defaultMode" 0440 -}}
+{{- $volumes = append $volumes (dict "name" "mail-tls" "secret" $secret) -}}
+{{- end -}}
+{{- end -}}
+{{- $volumes = concat $volumes (.values.extraVolumes | default list) -}}
+{{- include "postern.merged" (dict "items" (toYaml $volumes)) -}}
+{{- end -}}
+
+{{- /* The budget of a role: its own number takes the place of the common one. */ -}}
+{{- define "postern.budget" -}}
+{{- $own := (index .root.Values .role).podDisruptionBudget | default dict -}}
+{{- $common := .root.Values.podDisruptionBudget -}}
+{{- if or (hasKey $own "minAvailable") (hasKey $own "maxUnavailable") -}}
+{{- $common = omit $common "minAvailable" "maxUnavailable" -}}
+{{- end -}}
+{{- $budget := merge dict $own $common -}}
+{{- if hasKey $own "enabled" }}{{ $_ := set $budget "enabled" $own.enabled }}{{ end -}}
+{{- if hasKey $budget "minAvailable" }}{{ $budget = omit $budget "maxUnavailable" }}{{ end -}}
+{{- toYaml $budget -}}
 {{- end -}}
 
 {{- /* Members of a pod that no role needs of its own. */ -}}
@@ -226,6 +275,15 @@ enableServiceLinks: false
 securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- with include "postern.imagePullSecrets" . }}
 {{ . }}
+{{- end }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . | quote }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
@@ -258,7 +316,13 @@ securityContext: {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- if and .enabled (gt $least $most) -}}
 {{- fail (printf "%s.autoscaling.minReplicas: is %d, and maxReplicas %d. It must not be above it" $role $least $most) -}}
 {{- end -}}
+{{- if and .enabled (not (include "postern.scalingMetrics" .)) -}}
+{{- fail (printf "%s.autoscaling: scales on nothing. Set targetCpuUtilization, targetMemoryUtilization or metrics" $role) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
+{{- fail "podMonitor.enabled: is true beside serviceMonitor.enabled. Prometheus would scrape each pod twice" -}}
 {{- end -}}
 {{- include "postern.refuseFronts" . -}}
 {{- include "postern.refuseServices" . -}}
