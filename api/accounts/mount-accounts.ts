@@ -9,6 +9,7 @@ import { PUBLIC_BODY_BYTES_MAX } from '../../core/limits.ts'
 import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 import { readInput } from '../http/call.ts'
+import { refuseMoving } from '../http/failure.ts'
 import { rawInput } from '../http/mount.ts'
 import type { Answer } from '../http/route.ts'
 import { publicOrigin, refuseForeign } from '../sessions/same-origin.ts'
@@ -90,6 +91,7 @@ async function run(
   if (session === undefined || actor === undefined) throw new Error('Nobody was admitted')
   if (route.who === 'session') return await route.handle({ ...visit, session, actor })
   if (organisationId === undefined || role === undefined) throw new Error('No member was admitted')
+  if (route.method !== 'GET') await refuseMoving(deps.db, organisationId)
   return await route.handle({ ...visit, session, actor, organisationId, role })
 }
 

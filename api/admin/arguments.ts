@@ -33,6 +33,7 @@ const OPTIONS = {
   'key-file': { type: 'string' },
   events: { type: 'string' },
   rest: { type: 'boolean' },
+  'take-back': { type: 'boolean' },
 } as const
 
 export type OptionName = keyof typeof OPTIONS

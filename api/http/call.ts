@@ -3,7 +3,7 @@ import { decodeId } from '../../core/ids.ts'
 import { demand, type Access, type Principal } from '../auth/principal.ts'
 import type { Deps } from '../deps.ts'
 import { refuseUnstorable } from './body.ts'
-import { badRequest, faultsOf } from './failure.ts'
+import { badRequest, faultsOf, refuseMoving } from './failure.ts'
 import { KIND_OF, Name } from './fields.ts'
 import type { Answer, Call, KeyedRoute, PublicRoute, Route } from './route.ts'
 
@@ -29,6 +29,7 @@ export async function runRoute(
   const { principal } = access
   demand(principal, route.permission)
   const input = readInput(route, raw, (sent) => demandKind(route, principal, sent))
+  if (route.method !== 'GET') await refuseMoving(deps.db, principal.organisationId)
   return await route.handle({ deps, ...access, ...input, hasLeft: raw.hasLeft })
 }
 

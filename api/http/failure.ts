@@ -2,7 +2,9 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify
 import type { z } from 'zod'
 
 import { PasswordsBusy } from '../../core/accounts/password.ts'
+import type { Db } from '../../core/db/connection/db.ts'
 import { isDatabaseAway } from '../../core/db/connection/failures.ts'
+import { stateOf } from '../../core/db/moving/organisation-states.ts'
 import { Refusal, refuse, STATUS, type Code, type FieldFault } from '../../core/errors.ts'
 import { encodeId, type Prefix } from '../../core/ids.ts'
 import { API_WINDOW_SECONDS, FAULT_LENGTH_MAX, FAULTS_MAX } from '../../core/limits.ts'
@@ -19,6 +21,9 @@ declare module 'fastify' {
   }
 }
 
+/** A move takes minutes. */
+const MOVING_RETRY_SECONDS = 60
+
 /** A client may try again as soon as PostgreSQL or a worker has had time to restart. */
 const RETRY_AFTER_SECONDS = 2
 
@@ -28,6 +33,12 @@ const MESSAGE_LENGTH_MAX = FAULTS_MAX * (2 * FAULT_LENGTH_MAX + 4)
 /** A part of the installation that the answer needs does not answer: the same request may pass a moment later. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
+}
+
+/** The organisation is being moved to another installation: nothing of it is changed meanwhile. */
+class Moving extends Error {
+  override readonly name = 'Moving'
+  override readonly message = 'The organisation is moving to another installation, try again later'
 }
 
 /** Parts of this installation that are not there for a moment. */
@@ -83,6 +94,10 @@ export function failureOf(error: unknown, requestId: string): Failure {
     const retryAfterSeconds = waitOf(refusal)
     return { ...answerTo(refusal), code: refusal.code, retryAfterSeconds, isOurs: false }
   }
+  if (error instanceof Moving) {
+    const body = { status: 503, message: error.message, data: { requestId } }
+    return { status: 503, body, retryAfterSeconds: MOVING_RETRY_SECONDS, isOurs: false }
+  }
   const busy =
     error instanceof Error && BUSY.some((one) => error instanceof one) ? error : undefined
   const isAway = busy !== undefined || isDatabaseAway(error)
@@ -134,6 +149,12 @@ export function badRequest(faults: readonly FieldFault[]): Refusal {
   }))
   const texts = fields.map(({ path, message }) => `${path}: ${message}`)
   return new Refusal('BAD_REQUEST', texts.join('; '), { fields })
+}
+
+/** Refuses changes of an organisation that is being moved. */
+export async function refuseMoving(db: Db, organisationId: string): Promise<void> {
+  const state = await stateOf(db, organisationId)
+  if (state !== undefined && state !== 'running') throw new Moving()
 }
 
 /** Absent and foreign are one answer. (spec: NOT_FOUND) */

@@ -15,6 +15,7 @@ import { newId } from '../../core/ids.ts'
 import { exportOrganisation, type Exported } from '../../core/moving/export-organisation.ts'
 import { importOrganisation, type Imported } from '../../core/moving/import-organisation.ts'
 import { readFileKey, sealChunks } from '../../core/moving/sealed-file.ts'
+import { stopOrganisation } from '../../core/moving/stop-organisation.ts'
 import type { Keyring } from '../../core/secrets/sealed.ts'
 import { callCapability, seedAgent } from '../kit/agent.ts'
 import { PASSWORD, seedPerson, signIn } from '../kit/browser-like.ts'
@@ -23,7 +24,10 @@ import { runAdmin, SURROUNDINGS, type Ran } from '../kit/program.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
 import { scratch } from '../kit/servers.ts'
+import { TESTER } from '../kit/tester.ts'
 import { startWorld, type World } from '../kit/world.ts'
+import { answers, startAgent } from '../tunnel/agent.ts'
+import { openGateway } from '../tunnel/gateway.ts'
 
 const SECRET = 'hunter2'
 const OWNER = 'owner@example.com'
@@ -41,7 +45,7 @@ interface Source {
   flaky: Route
   succeeded: string
   retrying: string
-  /** Stored while no worker was there. */
+  /** Stored when the organisation was stopped. */
   waiting: string[]
   agentToken: string
   connector: Resource
@@ -87,8 +91,15 @@ async function openSource(): Promise<Source> {
   const inside = { mode: 'private', connectorId: connector.id, url: 'http://inside.test/' }
   await relay.connect(privateSource, await relay.make('destinations', inside))
   const replicaToken = await enrol(relay, connector)
-  await relay.stopWorker()
+  const organisationId = uuid('org', relay.organisationId)
+  const stopped = await stopOrganisation(
+    { ...relay.deps, actor: TESTER },
+    organisationId,
+    'stopped',
+  )
+  expect(stopped).toBe(true)
   const waiting = [await order(relay, shop.source, 4), await order(relay, shop.source, 5)]
+  for (const id of waiting) await relay.reaches(id, { lastError: 'destination_disabled' })
   return {
     relay,
     shop,
@@ -233,7 +244,7 @@ test('an organisation moves with all that it has', { timeout: TEST_MS }, async (
   const imported = await json(b, 'import', ...fileNamed('all'))
   expect(imported).toMatchObject({ id: relay.organisationId, isNew: true })
   const key = { key: relay.key }
-  for (const path of await pathsOf(relay)) {
+  for (const path of await pathsOf(a)) {
     const there = await relay.api('GET', path)
     const here = await b.api('GET', path, undefined, key)
     expect(here.status, path).toBe(200)
@@ -351,9 +362,87 @@ test('a file of a newer schema is refused', async () => {
   )
 })
 
+test('a stopped organisation stores its events, delivers none, and cannot be changed', async () => {
+  const { relay, shop, waiting } = a
+  expect(shop.endpoint.arrivals).toHaveLength(1)
+  for (const id of waiting) expect(await relay.deliveryOf(id)).toMatchObject({ attemptCount: 0 })
+  const { status, headers, body } = await relay.api('POST', '/v1/sources', { name: 'late' })
+  expect({ status, retryAfter: headers.get('retry-after'), body }).toMatchObject({
+    status: 503,
+    retryAfter: '60',
+    body: { message: expect.stringContaining('moving to another installation') },
+  })
+  expect((await relay.api('GET', '/v1/sources')).status).toBe(200)
+  const browser = await signIn(relay, OWNER)
+  const path = `/auth/organisations/${relay.organisationId}`
+  expect((await browser.visit('PATCH', path, { name: 'other' })).status).toBe(503)
+  const running = await relay.createTenant()
+  const words = ['export', running.organisationId, ...fileNamed('running'), '--events', 'all']
+  const { code, stderr } = await admin(relay, ...words)
+  expect(code).toBe(1)
+  expect(stderr).toContain('stop the organisation first')
+})
+
+test('deliveries go on at the target, each once', { timeout: TEST_MS }, async () => {
+  const { relay, shop, flaky, waiting, retrying, succeeded } = a
+  const { organisationId } = relay
+  await using b = await startRelay({ gatewayUrl: 'ws://gateway.test' })
+  await using gateway = await openGateway(b, 'gateway of the target')
+  await exportAll(relay, 'moved')
+  await importFile(b, 'moved')
+  const key = { key: relay.key }
+  const deliveryOf = async (eventId: string): Promise<Resource> => {
+    const { body } = await b.api('GET', `/v1/events/${eventId}`, undefined, key)
+    return (await b.api('GET', `/v1/deliveries/${body.deliveries[0].id}`, undefined, key)).body
+  }
+  const reaches = async (eventId: string, expected: object): Promise<void> =>
+    await eventually(async () => expect(await deliveryOf(eventId)).toMatchObject(expected), TEST_MS)
+  for (const id of waiting) await reaches(id, { lastError: 'destination_disabled' })
+  expect(shop.endpoint.arrivals).toHaveLength(1)
+  await json(b, 'start', organisationId)
+  for (const id of waiting) await reaches(id, { status: 'succeeded', attemptCount: 1 })
+  flaky.endpoint.respond = says(200)
+  await b.advance(RETRY_MS * 1.5)
+  await reaches(retrying, { status: 'succeeded', attemptCount: 2 })
+  using agent = await startAgent(gateway.url, a.replicaToken, answers(200))
+  await reaches(await b.accept(a.privateSource), { status: 'succeeded' })
+  expect(agent).toBeDefined()
+
+  // The address leads to the target from here on; two webhooks still come to the source, and a repeat of one to both.
+  const late = await order(relay, shop.source, 6)
+  const first = await order(b, shop.source, 7)
+  const repeated = await order(relay, shop.source, 7)
+  await json(relay, 'close', organisationId)
+  const closed = await relay.send(shop.source, signed(8))
+  expect([closed.status, closed.headers['retry-after']]).toEqual([503, '30'])
+  const rest = ['export', organisationId, '--rest']
+  expect(await json(relay, ...rest, ...fileNamed('rest'))).toMatchObject({ events: 2 })
+  expect(await json(relay, ...rest, ...fileNamed('rest-again'))).toMatchObject({ events: 0 })
+  expect((await admin(b, 'import', ...fileNamed('rest-again'))).stderr).toContain(
+    'that this file follows',
+  )
+  const counted = async (): Promise<number> =>
+    (await b.api('GET', '/v1/billing/usage', undefined, key)).body.deliveries
+  const before = await counted()
+  await importFile(b, 'rest')
+  expect(await importFile(b, 'rest')).toMatchObject({ isNew: false })
+  await importFile(b, 'rest-again')
+  await reaches(late, { status: 'succeeded', attemptCount: 1 })
+  const { body } = await b.api('GET', `/v1/events/${repeated}`, undefined, key)
+  expect(body).toMatchObject({ status: 'filtered', deliveries: [] })
+  expect((await counted()) - before).toBe(1)
+
+  const came = shop.endpoint.arrivals.map(({ headers }) => String(headers['postern-event-id']))
+  expect(came.toSorted()).toEqual([succeeded, ...waiting, late, first].toSorted())
+  const { code, stderr } = await admin(relay, 'start', organisationId)
+  expect(code).toBe(1)
+  expect(stderr).toContain('another installation may have started it')
+})
+
 /** The ordinary questions of a key. */
-async function pathsOf(relay: Relay): Promise<string[]> {
+async function pathsOf({ relay, waiting }: Source): Promise<string[]> {
   const { data } = await relay.get('/v1/events?limit=100')
+  const ids: string[] = data.map(({ id }: Resource) => id)
   return [
     'sources',
     'destinations',
@@ -369,7 +458,9 @@ async function pathsOf(relay: Relay): Promise<string[]> {
     'deliveries?status=cancelled',
     'deliveries/stats',
     'stats/dashboard',
-    ...data.flatMap(({ id }: Resource) => [`events/${id}`, `events/${id}/timeline`]),
+    ...ids.map((id) => `events/${id}`),
+    // Deliveries that were parked are due at the target, which a verdict says.
+    ...ids.filter((id) => !waiting.includes(id)).map((id) => `events/${id}/timeline`),
   ].map((path) => `/v1/${path}`)
 }
 

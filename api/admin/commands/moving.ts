@@ -1,8 +1,12 @@
 import { timestamp } from '../../../core/clock.ts'
-import { lastExport } from '../../../core/db/moving/exports.ts'
+import { deleteExports, lastExport } from '../../../core/db/moving/exports.ts'
+import { isImporting } from '../../../core/db/moving/imports.ts'
+import { setState, stateOf } from '../../../core/db/moving/organisation-states.ts'
 import { encodeId } from '../../../core/ids.ts'
 import { exportOrganisation, type ExportChoice } from '../../../core/moving/export-organisation.ts'
 import { importOrganisation } from '../../../core/moving/import-organisation.ts'
+import { stopOrganisation } from '../../../core/moving/stop-organisation.ts'
+import { refuseMissing } from '../../http/failure.ts'
 import { Moment } from '../../http/fields.ts'
 import { idArgument, keyringOf, textArgument, UsageError, type Words } from '../arguments.ts'
 import type { Command, Context, Run } from '../command.ts'
@@ -15,6 +19,62 @@ import {
 
 /** Events of the last hour go along with any choice of time: first attempts among them may have no row yet that waits. */
 const RECENT_MS = 3_600_000
+
+const stop: Command = {
+  positionals: ['org_…'],
+  options: [],
+  help: {
+    usage: '<org_…>',
+    text:
+      'Stops the deliveries of an organisation, to move it: its events are stored and wait, and nothing of it can be changed\n' +
+      'over the API. Ends when no attempt is under way, two minutes later at most. Can be run again.',
+    example: 'organisations stop org_01h455vb4pex5vsknk084sn02q',
+  },
+  read: ({ positionals: [id = ''] }) => readStop(id, 'stopped'),
+}
+
+const close: Command = {
+  positionals: ['org_…'],
+  options: [],
+  help: {
+    usage: '<org_…>',
+    text:
+      'Stops an organisation that has moved from taking events too: senders get 503 with Retry-After, and find it at the\n' +
+      'other installation when they try again. Then organisations export --rest has all that came here.',
+    example: 'organisations close org_01h455vb4pex5vsknk084sn02q',
+  },
+  read: ({ positionals: [id = ''] }) => readStop(id, 'closed'),
+}
+
+const start: Command = {
+  positionals: ['org_…'],
+  options: ['take-back'],
+  help: {
+    usage: '<org_…> [--take-back]',
+    text:
+      'Starts an organisation that was imported or stopped: what waits is delivered. With --take-back one that was exported\n' +
+      'starts here again; no other installation may have started it, or deliveries are made twice.',
+    example: 'organisations start org_01h455vb4pex5vsknk084sn02q',
+  },
+  read({ positionals: [id = ''], options }) {
+    const organisationId = idArgument('org', id)
+    const isTakenBack = options['take-back'] === true
+    return async ({ db, clock, actor }) => {
+      await demandState(db, organisationId)
+      if (await isImporting(db, organisationId)) {
+        throw new Error('Cannot start: its import has not ended, run organisations import again')
+      }
+      if (isTakenBack) await deleteExports(db, organisationId)
+      else if ((await lastExport(db, organisationId)) !== undefined) {
+        throw new Error(
+          'Cannot start: it was exported, and another installation may have started it',
+        )
+      }
+      await setState(db, organisationId, { state: 'running', actor, nowMs: clock.now() })
+      return { id, state: 'running' }
+    }
+  },
+}
 
 const exportVerb: Command = {
   positionals: ['org_…'],
@@ -58,8 +118,32 @@ const importVerb: Command = {
 }
 
 export const MOVING_COMMANDS: Readonly<Record<string, Command>> = {
+  stop,
+  close,
+  start,
   export: exportVerb,
   import: importVerb,
+}
+
+function readStop(id: string, state: 'stopped' | 'closed'): Run {
+  const organisationId = idArgument('org', id)
+  return async (context) => {
+    const before = await demandState(context.db, organisationId)
+    if (state === 'closed' && before === 'running') {
+      throw new Error('Cannot close: stop the organisation and export it first')
+    }
+    // A closed organisation stays closed: it would take events again.
+    const next = before === 'closed' ? 'closed' : state
+    if (!(await stopOrganisation(context, organisationId, next))) {
+      throw new Error('Stopped, and attempts are still under way: run this again')
+    }
+    return { id, state: next }
+  }
+}
+
+/** Refuses an organisation that is not here. */
+async function demandState(db: Context['db'], organisationId: string) {
+  return (await stateOf(db, organisationId)) ?? refuseMissing('org', organisationId)
 }
 
 function readExport({ positionals: [id = ''], options }: Words): Run {
@@ -73,6 +157,9 @@ function readExport({ positionals: [id = ''], options }: Words): Run {
   return async (context) => {
     const { clock } = context
     const keyring = keyringOf(context.settings)
+    if ((await demandState(context.db, organisationId)) === 'running') {
+      throw new Error('Cannot export: stop the organisation first (organisations stop)')
+    }
     await refuseFile(file.path)
     const choice: ExportChoice =
       chosen === undefined

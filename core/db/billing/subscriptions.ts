@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import { z } from 'zod'
 
 import { PLAN_NAMES } from '../../plans/plans.ts'
@@ -36,11 +36,16 @@ export async function dueSubscriptions(db: Db, now: Date, limit: number): Promis
     .select('organisation_id')
     .where('status', '=', 'active')
     .where('current_period_end', '<=', now)
+    .where(runs)
     .orderBy('current_period_end')
     .limit(limit)
     .execute()
   return rows.map((row) => row.organisation_id)
 }
+
+/** The ledger of an organisation that moves is written by one installation. */
+const runs = sql<boolean>`exists (
+  select from organisation o where o.id = subscription.organisation_id and o.state = 'running')`
 
 export async function writeSubscription(
   db: Db,

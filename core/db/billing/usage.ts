@@ -114,6 +114,7 @@ const endedBefore = (cutoff: Date) => sql`
     cross join lateral (select coalesce(u.ends_at,
       (date_trunc('month', u.window_started_at at time zone 'UTC') + interval '1 month') at time zone 'UTC') as ends_at) w
     where u.closed_at is null and u.window_started_at < ${cutoff} and w.ends_at <= ${cutoff}
+      and o.state = 'running'
       and not exists (
         select from usage_delta d
         where d.organisation_id = u.organisation_id and d.at >= u.window_started_at and d.at < w.ends_at)`

@@ -21,7 +21,7 @@ export interface OrganisationTable {
  * `stopped`: its events are stored and not delivered, its configuration cannot be changed. `closed`: its events are not
  * taken either. (architecture: Cells)
  */
-type OrganisationState = 'running' | 'stopped' | 'closed'
+export type OrganisationState = 'running' | 'stopped' | 'closed'
 
 /** A file that was exported, and that a later export can follow. */
 export interface OrganisationExportTable {

@@ -30,3 +30,8 @@ export async function lastExport(db: Db, organisationId: string): Promise<Export
     .limit(1)
     .executeTakeFirst()
 }
+
+/** Forgets that an organisation was exported: it stays. */
+export async function deleteExports(db: Db, organisationId: string): Promise<void> {
+  await db.deleteFrom('organisation_export').where('organisation_id', '=', organisationId).execute()
+}

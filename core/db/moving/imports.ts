@@ -59,3 +59,15 @@ export async function finishImport(db: Db, exportId: string, now: Date): Promise
     .where('export_id', '=', exportId)
     .execute()
 }
+
+/** Whether an import of an organisation has begun and not ended. */
+export async function isImporting(db: Db, organisationId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('organisation_import')
+    .select('export_id')
+    .where('organisation_id', '=', organisationId)
+    .where('finished_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -124,6 +124,7 @@ export async function dueOperations(db: Db, now: Date, limit: number): Promise<s
     select id from (
       select distinct on (organisation_id) id, worked_at from operation
       where status = 'running' and due_at <= ${now}
+        and exists (select from organisation o where o.id = organisation_id and o.state = 'running')
       order by organisation_id, worked_at nulls first, id
     ) as due
     order by worked_at nulls first, id limit ${limit}`.execute(db)

@@ -47,6 +47,8 @@ export interface IngestSource {
   name: string
   kind: string
   isEnabled: boolean
+  /** Its organisation has moved to another installation. */
+  isClosed: boolean
   allowedMethods: ReadonlySet<string>
   maxBytes: number
   config: VerifierConfig | undefined
@@ -251,6 +253,7 @@ function compileSource(
     name: row.name,
     kind: row.kind,
     isEnabled: row.isEnabled,
+    isClosed: row.isClosed,
     allowedMethods: new Set(row.allowedMethods),
     maxBytes: row.maxPayloadSizeKb * 1_024,
     config,

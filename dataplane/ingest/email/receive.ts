@@ -82,6 +82,7 @@ async function sourceAt(
     return { refusal: REPLIES.unknown }
   }
   const sourceId = source.id
+  if (source.isClosed) return { refusal: REPLIES.moved, sourceId }
   const known = addressed.get(sourceId)
   if (known?.recipient.tag === recipient.tag) return known
   if (known !== undefined) return { refusal: REPLIES.again, sourceId }

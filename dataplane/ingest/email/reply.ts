@@ -51,6 +51,11 @@ export const REPLIES = {
   rejected: reply(550, '5.7.1 The message is not accepted', 'rejected'),
   costly: reply(554, '5.6.0 The message takes too long to read', 'unsupported_body'),
   quota: reply(452, '4.2.2 The delivery quota of the source is used up', 'quota_exceeded'),
+  moved: reply(
+    451,
+    '4.3.0 This source has moved to another installation, try again',
+    'unavailable',
+  ),
   unavailable: reply(451, '4.3.0 The message could not be stored, try again', 'unavailable'),
   busy: reply(
     451,

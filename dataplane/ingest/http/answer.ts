@@ -71,6 +71,16 @@ export function unavailable(): Answer {
   return plainRefusal(503, 'The event could not be stored, try again', { 'retry-after': '1' })
 }
 
+/** Time for a name to lead to the other installation. */
+const MOVED_RETRY_SECONDS = '30'
+
+/** A sender that repeats finds the organisation where it has moved to. */
+export function moved(): Answer {
+  return plainRefusal(503, 'This source has moved to another installation, try again', {
+    'retry-after': MOVED_RETRY_SECONDS,
+  })
+}
+
 /** The answer to the sender of an event, by its outcome. */
 export function answerTo(result: StoreResult, response: IngestResponse): Answer {
   switch (result.kind) {

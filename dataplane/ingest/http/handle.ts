@@ -21,7 +21,7 @@ import { reject, type RejectDeps } from '../accept/reject.ts'
 import type { IngestSource, Sources } from '../accept/sources.ts'
 import type { IngestLimits, Reached } from '../budgets/limits.ts'
 import type { IngestTraces } from '../trace/ingest-traces.ts'
-import { answerTo, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
+import { answerTo, moved, plainRefusal, refusal, unavailable, type Answer } from './answer.ts'
 import type { BodyReader } from './body.ts'
 import type { Handshakes } from './handshakes.ts'
 import { report } from './report.ts'
@@ -110,6 +110,7 @@ async function passChecks(
   passing: Passing,
 ): Promise<Answer> {
   const { source, request } = passing
+  if (source.isClosed) return closing(moved())
   if (request.method === 'HEAD') return { status: 200, headers: {}, body: '', outcome: 'head' }
   const isAllowed = source.allowedMethods.has(request.method)
   if (!isAllowed && !deps.handshakes.mayAnswer(source, request)) return closing(notAllowed(source))

@@ -34,7 +34,8 @@ export async function deliveryDestinations(db: Db, ids: readonly string[]) {
       'destination.organisation_id as organisationId',
       'destination.url',
       'destination.connector_id as connectorId',
-      'destination.is_enabled as isEnabled',
+      // The deliveries of an organisation that moves wait as behind a destination that is switched off.
+      sql<boolean>`destination.is_enabled and organisation.state = 'running'`.as('isEnabled'),
       'destination.method',
       'destination.auth',
       'destination.secrets',

@@ -37,6 +37,7 @@ export async function findIngestSource(db: Db, maskId: string) {
       'source.ingest_response as ingestResponse',
       'source.handshake',
       'source.rate_limit as rateLimit',
+      sql<boolean>`organisation.state = 'closed'`.as('isClosed'),
       'organisation.plan as ownPlan',
       ...SUBSCRIPTION_COLUMNS,
       'organisation.overrides',
