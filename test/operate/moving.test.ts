@@ -263,7 +263,8 @@ test('an organisation moves with all that it has', { timeout: TEST_MS }, async (
 test('an import that is killed goes on where it ended', { timeout: TEST_MS }, async () => {
   await using b = await openTarget()
   const lock = await b.pool.connect()
-  await lock.query('begin; lock table delivery_rollup in access exclusive mode')
+  const counts = 'delivery_delta, delivery_minute, delivery_rollup'
+  await lock.query(`begin; lock table ${counts} in access exclusive mode`)
   const settings = { DATABASE_URL: b.databaseUrl, POSTERN_ENCRYPTION_KEY: textOf(b.keyring) }
   const words = ['api/admin/main.ts', 'organisations', 'import', ...fileNamed('exported')]
   const killed = spawn(process.execPath, words, { env: { ...SURROUNDINGS, ...settings } })
