@@ -1,11 +1,14 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { createAccount, createUser } from '@nats-io/nkeys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { readConfig, readSettings, SETTING_NAMES, SettingsError } from './config.ts'
 import { BAD_VALUES } from './settings/bad-values.fixture.ts'
+import { selfSigned } from './verify/self-signed.fixture.ts'
 
 const KEY = Buffer.alloc(32, 1).toString('base64')
 const SECRET = 'hunter2'
@@ -151,6 +154,35 @@ test('a spool cannot be on the one server that carries deliveries, nor in copies
   expect(readConfig({ ...same, SPOOL_REPLICAS: '3' }).SPOOL_REPLICAS).toBe(3)
   expect(faultsOf(() => readSettings({ SPOOL_REPLICAS: '3' }))).toHaveLength(1)
   expect(readSettings({ SPOOL_REPLICAS: '3', NATS_URL }).SPOOL_REPLICAS).toBe(3)
+})
+
+test('a client of NATS signs in one way, and its files are those of a server', () => {
+  const user = createUser()
+  const NATS_NKEY_SEED_FILE = fileOf(new TextDecoder().decode(user.getSeed()))
+  const pair = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const NATS_CA_FILE = fileOf(selfSigned(pair, 0, Date.now() + 86_400_000))
+  const right = { ...SERVICES, NATS_NKEY_SEED_FILE, NATS_CA_FILE }
+  expect(readConfig(right)).toMatchObject({ NATS_NKEY_SEED_FILE, NATS_CA_FILE })
+  expect(faultsOf(() => readConfig({ ...right, NATS_URL: 'nats://me:x@a,nats://me:x@b' }))).toEqual(
+    ['the user of NATS_URL and NATS_NKEY_SEED_FILE: set one of them'],
+  )
+  expect(faultsOf(() => readConfig({ ...right, NATS_TLS_CERT_FILE: NATS_CA_FILE }))).toEqual([
+    'NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE: set both of them, or none',
+  ])
+  const NATS_TLS_KEY_FILE = NATS_CA_FILE
+  expect(
+    faultsOf(() => readConfig({ ...right, NATS_TLS_CERT_FILE: NATS_CA_FILE, NATS_TLS_KEY_FILE })),
+  ).toEqual([expect.stringContaining('are no certificate with its key in PEM')])
+  expect(faultsOf(() => readSettings({ NATS_NKEY_SEED_FILE }))).toEqual([
+    'NATS_NKEY_SEED_FILE: needs NATS_URL',
+  ])
+  expect(faultsOf(() => readConfig({ ...SERVICES, SPOOL_NATS_CA_FILE: NATS_CA_FILE }))).toEqual([
+    'SPOOL_NATS_CA_FILE: needs SPOOL_NATS_URL',
+  ])
+  const account = fileOf(new TextDecoder().decode(createAccount().getSeed()))
+  expect(faultsOf(() => readConfig({ ...SERVICES, NATS_NKEY_SEED_FILE: account }))).toEqual([
+    expect.stringContaining('must hold the seed of a user, which begins with SU'),
+  ])
 })
 
 test.for<[name: string, file: () => string, fault: string]>([

@@ -16,6 +16,7 @@ import {
   type PortName,
 } from './settings/faults-between.ts'
 import { clockFile, program, readableFile } from './settings/file-kinds.ts'
+import { natsFileFaults, natsFileSettings } from './settings/nats-files.ts'
 import { givenFor, type Environment, type Given } from './settings/setting-files.ts'
 import {
   allowRules,
@@ -156,6 +157,7 @@ const Settings = z.object({
   RELAY_POLL_SECONDS: whole(1, 60).default(10),
   /** A nats-server to run instead of the one that `npm start` finds. */
   NATS_SERVER_BIN: program.optional(),
+  ...natsFileSettings,
   ...traceSettings,
 })
 
@@ -183,6 +185,7 @@ export function readSettings(
   return read(Settings, env, (values) => [
     ...look(values),
     ...spoolFaults(values),
+    ...natsFileFaults(values, (name) => isGiven(env, name)),
     ...outgoingMailFaults(values),
     ...mailCertificateFaults(values),
     ...providerFaults(values),
@@ -219,6 +222,7 @@ export type OwnPort = Exclude<PortName, 'OPS_PORT' | 'SMTP_PORT'>
 export function readConfig(env: Environment, ownPort?: OwnPort): Config {
   return read(Role, env, (values) => [
     ...spoolFaults(values),
+    ...natsFileFaults(values, (name) => isGiven(env, name)),
     ...outgoingMailFaults(values),
     ...(ownPort === 'INGEST_PORT' ? incomingMailFaults({ OPS_PORT, ...values }) : []),
     ...providerFaults(values),

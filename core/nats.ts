@@ -1,7 +1,17 @@
-import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node'
+import { readFileSync } from 'node:fs'
+
+import {
+  connect,
+  credsAuthenticator,
+  nkeyAuthenticator,
+  type Authenticator,
+  type ConnectionOptions,
+  type NatsConnection,
+  type Subscription,
+} from '@nats-io/transport-node'
 
 import type { Logger } from './log.ts'
-import { natsUrlsOf } from './urls/nats-urls.ts'
+import { natsUrlsOf, type NatsFiles } from './urls/nats-urls.ts'
 
 export type { NatsConnection }
 
@@ -43,15 +53,18 @@ export async function endSubscription(
  * A connection that comes back by itself for as long as the process lives, to any server of the list. Throws when there is none
  * to begin with.
  */
-export async function openNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
+export async function openNats(
+  url: string,
+  name: string,
+  log: Logger,
+  files: NatsFiles = {},
+): Promise<NatsConnection> {
   const urls = natsUrlsOf(url).map((each) => new URL(each))
-  const { protocol, username, password } = urls[0] ?? new URL(url)
+  const first = urls[0] ?? new URL(url)
   const connection = await connect({
-    servers: urls.map(({ host }) => `${protocol}//${host}`),
-    ...(username !== '' && password !== ''
-      ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
-      : username !== '' && { token: decodeURIComponent(username) }),
-    ...(protocol === 'tls:' && { tls: {} }),
+    servers: urls.map(({ host }) => `${first.protocol}//${host}`),
+    ...signInOf(first, files),
+    ...tlsOf(first, files),
     name,
     timeout: CONNECT_TIMEOUT_MS,
     maxReconnectAttempts: -1,
@@ -64,6 +77,54 @@ export async function openNats(url: string, name: string, log: Logger): Promise<
   connectedAt.set(connection, performance.now())
   void logStatus(connection, log)
   return connection
+}
+
+function signInOf({ username, password }: URL, files: NatsFiles): ConnectionOptions {
+  const authenticator = authenticatorOf(files)
+  if (authenticator !== undefined) return { authenticator }
+  if (username === '') return {}
+  const user = decodeURIComponent(username)
+  return password === '' ? { token: user } : { user, pass: decodeURIComponent(password) }
+}
+
+/** Throws when the file cannot be read or does not hold what it should. */
+function authenticatorOf({ creds, nkeySeed }: NatsFiles): Authenticator | undefined {
+  if (creds !== undefined)
+    return rereading(creds, (text) => credsAuthenticator(bytesOf(`${text}\n`)))
+  if (nkeySeed !== undefined) return rereading(nkeySeed, (text) => nkeyAuthenticator(bytesOf(text)))
+  return undefined
+}
+
+/** The client ends for good when an authenticator throws: while a file is being replaced, its text before serves. */
+function rereading(path: string, make: (text: string) => Authenticator): Authenticator {
+  const read = (): Authenticator => make(readFileSync(path, 'utf8').trim())
+  let last = read()
+  last('')
+  return (nonce) => {
+    try {
+      const next = read()
+      const auth = next(nonce)
+      last = next
+      return auth
+    } catch {
+      return last(nonce)
+    }
+  }
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+/** With an authority or a certificate, TLS is a must. */
+function tlsOf({ protocol }: URL, { ca, cert, key }: NatsFiles): ConnectionOptions {
+  if (protocol !== 'tls:' && ca === undefined && cert === undefined) return {}
+  return {
+    tls: {
+      ...(ca !== undefined && { caFile: ca }),
+      ...(cert !== undefined && key !== undefined && { certFile: cert, keyFile: key }),
+    },
+  }
 }
 
 async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {

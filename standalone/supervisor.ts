@@ -8,6 +8,7 @@ import { ownDatabase } from '../core/db/own-database.ts'
 import { checkDatabase } from '../core/db/usable.ts'
 import { connectNats } from '../core/jetstream/connect-nats.ts'
 import { openLog } from '../core/log.ts'
+import { natsFilesOf } from '../core/settings/nats-files.ts'
 import { misspeltSettings } from '../core/settings/setting-names.ts'
 import { TRACE_FILE_NAMES } from '../core/settings/trace-settings.ts'
 import { usableWithin } from '../core/start-up.ts'
@@ -172,7 +173,9 @@ async function checkServices({ settings, print, stop }: StandaloneOptions): Prom
     await usableWithin(() => checkDatabase(DATABASE_URL, false), patience)
   }
   if (NATS_URL !== undefined) {
-    const nats = await usableWithin(() => connectNats(NATS_URL, 'standalone', SILENT), patience)
+    const files = natsFilesOf(settings)
+    const connect = () => connectNats(NATS_URL, 'standalone', SILENT, files)
+    const nats = await usableWithin(connect, patience)
     await nats.close()
   }
 }

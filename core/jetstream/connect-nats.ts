@@ -4,20 +4,25 @@ import { errors } from '@nats-io/transport-node'
 import type { Logger } from '../log.ts'
 import { openNats, type NatsConnection } from '../nats.ts'
 import { Unusable } from '../start-up.ts'
-import { natsHostsOf } from '../urls/nats-urls.ts'
+import { natsHostsOf, type NatsFiles } from '../urls/nats-urls.ts'
 import { ensureDeliveryStream } from './delivery-stream.ts'
 
 const VERSION_MIN = [2, 9] as const
 const ANSWER_MS = 3_000
 
 /** A connection to a NATS with JetStream that is new enough. Throws an Unusable that says why there is none. */
-export async function connectNats(url: string, name: string, log: Logger): Promise<NatsConnection> {
+export async function connectNats(
+  url: string,
+  name: string,
+  log: Logger,
+  files: NatsFiles = {},
+): Promise<NatsConnection> {
   const place = `NATS at ${natsHostsOf(url).join(', ')}`
   let nats: NatsConnection
   try {
-    nats = await openNats(url, name, log)
+    nats = await openNats(url, name, log, files)
   } catch (error) {
-    throw connectionUnusable(error, place)
+    throw connectionUnusable(error, place, files)
   }
   try {
     refuseVersion(nats, place)
@@ -38,12 +43,19 @@ function refuseVersion({ info }: NatsConnection, place: string): void {
 }
 
 /** The client gives each of them a text alone, or one of these as its cause. */
-function connectionUnusable(error: unknown, place: string): Unusable {
+function connectionUnusable(error: unknown, place: string, files: NatsFiles): Unusable {
   const texts = textsOf(error)
   if (error instanceof errors.AuthorizationError || /authoriz|authentic/i.test(texts)) {
-    return new Unusable(`${place} refuses the user and the password, or asks for some`, true, {
+    return new Unusable(`${place} refuses ${signInOf(files)}, or asks for some`, true, {
       cause: error,
     })
+  }
+  if (/certificate|altname/i.test(texts)) {
+    return new Unusable(
+      `${place} has a certificate that is not trusted, or asks for one (${lineOf(error)})`,
+      true,
+      { cause: error },
+    )
   }
   if (/ENOTFOUND|EAI_AGAIN/.test(texts)) {
     return new Unusable(`${place} cannot be found: its name has no address`, false, {
@@ -62,6 +74,11 @@ function connectionUnusable(error: unknown, place: string): Unusable {
     return new Unusable(`${place} speaks no TLS, which tls:// asks for`, true, { cause: error })
   }
   return new Unusable(`${place} cannot be used: ${lineOf(error)}`, false, { cause: error })
+}
+
+function signInOf({ creds, nkeySeed }: NatsFiles): string {
+  if (creds !== undefined) return 'the credentials of its file'
+  return nkeySeed === undefined ? 'the user and the password' : 'the nkey'
 }
 
 function streamUnusable(error: unknown, place: string): Unusable {

@@ -100,6 +100,36 @@ export const BAD_VALUES: Readonly<
     ['nats://%zz', 'has a % in its host'],
   ],
   SPOOL_NATS_URL: [['http://host', 'must begin with nats:// or tls://']],
+  NATS_CREDS_FILE: [
+    ['/none/user.creds', 'there is no such file'],
+    ['/etc/passwd', 'must hold a JWT and a seed'],
+    ['/dev/null', 'is no regular file'],
+  ],
+  NATS_NKEY_SEED_FILE: [
+    ['/none/user.nk', 'there is no such file'],
+    ['/etc/passwd', 'must hold the seed of a user'],
+  ],
+  NATS_CA_FILE: [
+    ['/none/ca.crt', 'there is no such file'],
+    ['/etc/passwd', 'must hold a certificate in PEM'],
+  ],
+  NATS_TLS_CERT_FILE: [['/none/tls.crt', 'there is no such file']],
+  NATS_TLS_KEY_FILE: [['/none/tls.key', 'there is no such file']],
+  SPOOL_NATS_CREDS_FILE: [
+    ['/none/user.creds', 'there is no such file'],
+    ['/etc/passwd', 'must hold a JWT and a seed'],
+    ['/dev/null', 'is no regular file'],
+  ],
+  SPOOL_NATS_NKEY_SEED_FILE: [
+    ['/none/user.nk', 'there is no such file'],
+    ['/etc/passwd', 'must hold the seed of a user'],
+  ],
+  SPOOL_NATS_CA_FILE: [
+    ['/none/ca.crt', 'there is no such file'],
+    ['/etc/passwd', 'must hold a certificate in PEM'],
+  ],
+  SPOOL_NATS_TLS_CERT_FILE: [['/none/tls.crt', 'there is no such file']],
+  SPOOL_NATS_TLS_KEY_FILE: [['/none/tls.key', 'there is no such file']],
   API_URL: [
     ['relay.example.com', 'must be an origin such as https://relay.example.com'],
     ['ftp://relay.example.com', 'must be an origin'],

@@ -7,3 +7,12 @@ export function natsUrlsOf(text: string): string[] {
 export function natsHostsOf(text: string): string[] {
   return natsUrlsOf(text).flatMap((url) => URL.parse(url)?.host ?? [])
 }
+
+/** Paths of the files by which a client signs in and trusts its servers. Each connect reads them again. */
+export interface NatsFiles {
+  creds?: string | undefined
+  nkeySeed?: string | undefined
+  ca?: string | undefined
+  cert?: string | undefined
+  key?: string | undefined
+}

@@ -273,11 +273,13 @@ test('spoolSettings() names no spool where neither a server of its own nor copie
   expect(spoolSettings({ SPOOL_MAX_MB: 1 })).toBeUndefined()
   expect(spoolSettings({ SPOOL_MAX_MB: 1, SPOOL_REPLICAS: 3 })).toEqual({
     url: undefined,
+    files: {},
     replicas: 3,
     maxBytes: MIB,
   })
   expect(spoolSettings({ SPOOL_MAX_MB: 2, SPOOL_NATS_URL: 'nats://spool' })).toEqual({
     url: 'nats://spool',
+    files: {},
     replicas: 1,
     maxBytes: 2 * MIB,
   })

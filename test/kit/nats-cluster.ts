@@ -1,20 +1,13 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { isAlive } from '../../standalone/processes/os-process.ts'
 import { freePorts } from '../../standalone/processes/ports.ts'
-import { findNatsBinary } from '../../standalone/servers/nats-binary.ts'
-import { end, spawnServer } from '../../standalone/servers/server.ts'
-import { NATS_CACHE } from './servers.ts'
-
-const STOP_MS = 2_000
+import { natsServer, type NatsServer } from './nats-server.ts'
 
 /** A server of the cluster; it can be killed, and started again with its store. */
-interface NatsNode {
+interface NatsNode extends NatsServer {
   name: string
   url: string
-  pid(): number
-  start(): Promise<void>
   /** Removes its store, while it is down. */
   wipe(): void
 }
@@ -26,50 +19,25 @@ export interface NatsCluster extends AsyncDisposable {
 
 /** Starts as many servers as JetStream copies a stream to: one of three can be missing. */
 export async function startNatsCluster(directory: string, size = 3): Promise<NatsCluster> {
-  const { NATS_SERVER_BIN } = process.env
-  const { file } = await findNatsBinary({
-    cache: NATS_CACHE,
-    chosen: NATS_SERVER_BIN,
-    env: process.env,
-    print: () => {},
-  })
   const ports = await freePorts(2 * size)
   const routes = ports.slice(size).map((port) => `nats://127.0.0.1:${port}`)
   await using stack = new AsyncDisposableStack()
-  const nodes = Array.from({ length: size }, (_, index): NatsNode => {
-    const name = `node-${index}`
-    const place = join(directory, name)
-    mkdirSync(place, { recursive: true })
-    const config = join(place, 'nats.conf')
-    writeFileSync(
-      config,
-      `
+  const nodes = await Promise.all(
+    Array.from({ length: size }, async (_, index): Promise<NatsNode> => {
+      const name = `node-${index}`
+      const place = join(directory, name)
+      const config = `
 server_name: ${name}
 listen: "127.0.0.1:${ports[index]}"
 max_payload: 8MB
 jetstream { store_dir: "${place}", max_file_store: 8GB }
 cluster { name: together, listen: "127.0.0.1:${ports[size + index]}", routes: [${routes.map((route) => `"${route}"`).join(', ')}] }
-`,
-    )
-    let pid = 0
-    stack.defer(async () => {
-      if (isAlive(pid)) await end(pid, ['SIGTERM', 'SIGKILL'], STOP_MS)
-    })
-    const start = async (): Promise<void> => {
-      const env = { PATH: process.env['PATH'] ?? '' }
-      const log = join(place, 'nats.log')
-      const child = await spawnServer({
-        file,
-        args: ['-c', config],
-        log,
-        options: { cwd: '/', env },
-      })
-      pid = child.pid ?? 0
-    }
-    const url = `nats://127.0.0.1:${ports[index]}`
-    const wipe = (): void => rmSync(join(place, 'jetstream'), { recursive: true, force: true })
-    return { name, url, pid: () => pid, start, wipe }
-  })
+`
+      const server = stack.use(await natsServer(place, config))
+      const wipe = (): void => rmSync(join(place, 'jetstream'), { recursive: true, force: true })
+      return { ...server, name, url: `nats://127.0.0.1:${ports[index]}`, wipe }
+    }),
+  )
   for (const node of nodes) await node.start()
   const owned = stack.move()
   return { nodes, [Symbol.asyncDispose]: async () => await owned.disposeAsync() }

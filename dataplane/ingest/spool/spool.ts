@@ -17,6 +17,8 @@ import {
 import { encodeSpooled, type SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
 import type { Logger } from '../../../core/log.ts'
 import { isConnected, openNats, type NatsConnection } from '../../../core/nats.ts'
+import { spoolFilesOf, type NatsFileValues } from '../../../core/settings/nats-files.ts'
+import type { NatsFiles } from '../../../core/urls/nats-urls.ts'
 
 /**
  * How long a spool may answer nothing before events are answered 503: three servers of which one is killed have a new leader
@@ -43,15 +45,17 @@ class TooLarge extends Error {
 /** Undefined `url` is the cluster that carries the deliveries. */
 export interface SpoolSettings extends SpoolSize {
   url: string | undefined
+  files?: NatsFiles
 }
 
 /** A server of its own, or copies on three; with neither there is no store whose word is as good as PostgreSQL's. */
 export function spoolSettings(
-  config: Pick<Config, 'SPOOL_NATS_URL' | 'SPOOL_REPLICAS' | 'SPOOL_MAX_MB'>,
+  config: Pick<Config, 'SPOOL_NATS_URL' | 'SPOOL_REPLICAS' | 'SPOOL_MAX_MB'> & NatsFileValues,
 ): SpoolSettings | undefined {
   const { SPOOL_NATS_URL: url, SPOOL_REPLICAS: replicas, SPOOL_MAX_MB } = config
   if (url === undefined && replicas === undefined) return undefined
-  return { url, replicas: replicas ?? 1, maxBytes: SPOOL_MAX_MB * 1024 * 1024 }
+  const maxBytes = SPOOL_MAX_MB * 1024 * 1024
+  return { url, files: spoolFilesOf(config), replicas: replicas ?? 1, maxBytes }
 }
 
 interface SpoolDeps {
@@ -168,9 +172,9 @@ export class Spool implements AsyncDisposable {
   }
 
   async #connect(): Promise<Connection> {
-    const { url } = this.#settings
-    const { log } = this.#deps
-    const nats = url === undefined ? this.#deps.nats : await openNats(url, 'ingest spool', log)
+    const { url, files } = this.#settings
+    const { log, nats: shared } = this.#deps
+    const nats = url === undefined ? shared : await openNats(url, 'ingest spool', log, files)
     return { nats, manager: await jetstreamManager(nats, { checkAPI: false, timeout: ANSWER_MS }) }
   }
 
