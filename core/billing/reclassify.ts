@@ -1,4 +1,4 @@
-import { listOrganisations, setPlan } from '../db/configuration/organisations.ts'
+import { organisationsToPlace, setPlan } from '../db/configuration/organisations.ts'
 import type { Db } from '../db/connection/db.ts'
 import { entitlementsOf, retentionClassOf, type Plans } from '../plans/plans.ts'
 import { settle, type BillingDeps } from './change-plan.ts'
@@ -8,7 +8,11 @@ import { settle, type BillingDeps } from './change-plan.ts'
  * Returns whether one was moved.
  */
 export async function reclassifyOrganisations(db: Db, deps: BillingDeps): Promise<boolean> {
-  const misplaced = (await listOrganisations(db)).filter(
+  const classes = Object.keys(deps.plans).map((plan) => ({
+    plan,
+    retentionClass: classOf(deps.plans, plan, {}),
+  }))
+  const misplaced = (await organisationsToPlace(db, classes)).filter(
     ({ plan, overrides, retentionClass }) =>
       classOf(deps.plans, plan, overrides) !== retentionClass,
   )

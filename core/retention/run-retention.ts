@@ -1,5 +1,4 @@
-import { findStanding } from '../billing/find-standing.ts'
-import { listOrganisations } from '../db/configuration/organisations.ts'
+import { nextPlanRows } from '../db/billing/subscriptions.ts'
 import { readWatermark } from '../db/deliveries/upkeep/sweep.ts'
 import { expireWaiting } from '../db/retention/expiry.ts'
 import { deleteAudit, deletePacing, projectsOf } from '../db/retention/leftovers.ts'
@@ -11,7 +10,9 @@ import {
   type PurgedStep,
 } from '../db/retention/purge.ts'
 import { recordRun, withRunLock } from '../db/retention/runs.ts'
+import { firstIdAt } from '../ids.ts'
 import { RETENTION_GRACE_DAYS } from '../limits.ts'
+import { standingAt } from '../plans/standing.ts'
 import { dropPastDays } from './days.ts'
 import { cutoffId } from './keep.ts'
 import {
@@ -29,6 +30,9 @@ import {
  */
 const EXPIRE_ROWS = 500
 const EXPIRE_RESTS = 9
+
+/** Organisations whose plans one statement reads. */
+const ORGANISATIONS_PAGE = 1_000
 
 /** How long changes of configuration stay in the audit. Ours. */
 const AUDIT_DAYS = 365
@@ -60,11 +64,18 @@ export async function runRetention(
 async function begin(deps: RetentionDeps, asOfMs: number): Promise<Run> {
   const { db, plans, clock } = deps
   const nowMs = clock.now()
-  const organisations: { id: string; retentionDays: number; projectIds: string[] }[] = []
-  for (const { id } of await listOrganisations(db)) {
-    const { entitlements } = await findStanding(db, plans, { organisationId: id, nowMs })
-    const { retentionDays } = entitlements
-    organisations.push({ id, retentionDays, projectIds: await projectsOf(db, id) })
+  const organisations: { id: string; retentionDays: number; projectIds: readonly string[] }[] = []
+  for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
+    const page = await nextPlanRows(db, { afterId, limit: ORGANISATIONS_PAGE })
+    const projects = await projectsOf(
+      db,
+      page.map(({ organisationId }) => organisationId),
+    )
+    for (const { organisationId: id, rows } of page) {
+      const { retentionDays } = standingAt(plans, rows, nowMs).entitlements
+      organisations.push({ id, retentionDays, projectIds: projects.get(id) ?? [] })
+    }
+    afterId = page.length < ORGANISATIONS_PAGE ? undefined : page.at(-1)?.organisationId
   }
   return {
     ...deps,

@@ -23,6 +23,26 @@ export async function findPlanRows(db: Db, organisationId: string): Promise<Plan
   return row && { plan: row.own, overrides: row.overrides, subscription: toSubscription(row) }
 }
 
+/** The same of the next organisations behind an id, in the order of their ids. */
+export async function nextPlanRows(
+  db: Db,
+  { afterId, limit }: { afterId: string; limit: number },
+): Promise<{ organisationId: string; rows: PlanRows }[]> {
+  const rows = await db
+    .selectFrom('organisation')
+    .leftJoin('subscription', 'subscription.organisation_id', 'organisation.id')
+    .select(['organisation.id', 'organisation.plan as own', 'organisation.overrides'])
+    .select(SUBSCRIPTION_COLUMNS)
+    .where('organisation.id', '>', afterId)
+    .orderBy('organisation.id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    organisationId: row.id,
+    rows: { plan: row.own, overrides: row.overrides, subscription: toSubscription(row) },
+  }))
+}
+
 /** The same, with the organisation locked first: read by a statement that began after the lock was held. */
 export async function lockPlanRows(db: Db, organisationId: string): Promise<PlanRows | undefined> {
   await lockOrganisation(db, organisationId)

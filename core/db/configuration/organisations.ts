@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 
 import type { Db } from '../connection/db.ts'
 import type { Tables } from '../tables.ts'
@@ -37,6 +37,23 @@ export async function lockOrganisation(db: Db, id: string): Promise<Organisation
 /** All of them, oldest first: an installation has few. */
 export async function listOrganisations(db: Db): Promise<Organisation[]> {
   const rows = await db.selectFrom('organisation').selectAll().orderBy('id').execute()
+  return rows.map(toOrganisation)
+}
+
+/** Organisations whose class may be another than that of their plan: in another one, or with entitlements of their own. */
+export async function organisationsToPlace(
+  db: Db,
+  classes: readonly { plan: string; retentionClass: number }[],
+): Promise<Organisation[]> {
+  const rows = await db
+    .selectFrom('organisation')
+    .selectAll()
+    .where(
+      sql<boolean>`overrides <> '{}' or (plan, retention_class) not in (
+        select * from unnest(${classes.map(({ plan }) => plan)}::text[],
+          ${classes.map(({ retentionClass }) => retentionClass)}::int2[]))`,
+    )
+    .execute()
   return rows.map(toOrganisation)
 }
 

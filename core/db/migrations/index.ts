@@ -33,6 +33,7 @@ import { up as keptAgents } from './0030-kept-agents.ts'
 import { up as parkedLanes } from './0031-parked-lanes.ts'
 import { up as movingOrganisations } from './0032-moving-organisations.ts'
 import { up as minutes } from './0033-minutes.ts'
+import { up as rejectedMinutes } from './0034-rejected-minutes.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -69,4 +70,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0031-parked-lanes': { up: parkedLanes },
   '0032-moving-organisations': { up: movingOrganisations },
   '0033-minutes': { up: minutes },
+  '0034-rejected-minutes': { up: rejectedMinutes },
 }

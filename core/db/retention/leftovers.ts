@@ -27,9 +27,15 @@ export async function deletePacing(db: Db): Promise<void> {
       and not exists (select from organisation where id = scope_id)`.execute(db)
 }
 
-/** Every project with the organisation that it is of. */
-export async function projectsOf(db: Db, organisationId: string): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from project where organisation_id = ${organisationId}::uuid order by id`.execute(db)
-  return rows.map((row) => row.id)
+/** The projects of each organisation that has one, in the order of their ids. */
+export async function projectsOf(
+  db: Db,
+  organisationIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const { rows } = await sql<{ organisationId: string; projectIds: string[] }>`
+    select organisation_id as "organisationId", array_agg(id order by id) as "projectIds"
+    from project where organisation_id = any(${organisationIds}::uuid[]) group by organisation_id`.execute(
+    db,
+  )
+  return new Map(rows.map((row) => [row.organisationId, row.projectIds]))
 }

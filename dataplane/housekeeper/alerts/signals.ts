@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { Finding } from '../../../core/alerts/alert-types.ts'
 import { timestamp } from '../../../core/clock.ts'
 import {
   agedBacklogs,
+  type AgedBacklog,
   standingOfBacklogs,
 } from '../../../core/db/alerts/signals/backlog-signals.ts'
 import {
@@ -22,10 +25,12 @@ import {
 } from '../../../core/db/alerts/signals/rotation-signals.ts'
 import { encodeId, timeOfId } from '../../../core/ids.ts'
 import {
+  ALERT_FINDINGS_MAX,
   BACKLOG_MINUTES,
   BACKLOG_WELL_MINUTES,
   CONNECTOR_OFFLINE_MINUTES,
   CONNECTOR_ONLINE_SECONDS,
+  PARTITIONS,
   REJECTIONS_MIN,
   REJECTIONS_MINUTES,
   REJECTIONS_PERCENT,
@@ -43,6 +48,9 @@ const HOUR_MS = 60 * MINUTE_MS
 /** How often a signal is looked at that moves slowly, or takes more than a glance. */
 const SLOW_MS = 60_000
 const QUICK_MS = 15_000
+
+/** Partitions whose lanes one statement looks through; as long as it takes, PostgreSQL is left to others. */
+const PARTITIONS_AT_ONCE = 8
 
 /** Operational events open these: see `followEvents`. */
 const nothing = async (): Promise<Finding[]> => await Promise.resolve([])
@@ -151,8 +159,17 @@ async function findFlooded({ db }: SignalDeps, nowMs: number): Promise<Finding[]
 }
 
 async function findBacklogs({ db }: SignalDeps, nowMs: number): Promise<Finding[]> {
-  const backlogs = await agedBacklogs(db, new Date(nowMs - BACKLOG_MINUTES * MINUTE_MS))
-  return backlogs.map(({ id, organisationId, projectId, name, deliveryId }) => ({
+  const before = new Date(nowMs - BACKLOG_MINUTES * MINUTE_MS)
+  const backlogs = new Map<string, AgedBacklog>()
+  for (let from = 0; from < PARTITIONS; from += PARTITIONS_AT_ONCE) {
+    const beganAt = performance.now()
+    const partitions = Array.from({ length: PARTITIONS_AT_ONCE }, (_, n) => from + n)
+    const found = await agedBacklogs(db, before, partitions)
+    for (const backlog of found) backlogs.set(backlog.id, backlog)
+    if (backlogs.size >= ALERT_FINDINGS_MAX) break
+    await sleep(performance.now() - beganAt)
+  }
+  return [...backlogs.values()].map(({ id, organisationId, projectId, name, deliveryId }) => ({
     type: 'backlog.age',
     organisationId,
     projectId,

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { firstIdAt } from '../../../ids.ts'
-import { ALERT_FINDINGS_MAX, PARTITIONS } from '../../../limits.ts'
+import { ALERT_FINDINGS_MAX } from '../../../limits.ts'
 import type { Db } from '../../connection/db.ts'
 import { onlineReplicasOf } from '../../connectors/live-sessions.ts'
 import type { Alert } from '../alerts.ts'
@@ -44,23 +44,29 @@ function oldInLane(lane: RawBuilder<unknown>, before: Date): RawBuilder<unknown>
 }
 
 /**
- * Destinations with a delivery that has been due since before `before`. By index probes: a few for each partition, for
- * rows that nobody takes, and one for each lane with parked rows.
+ * Destinations with a delivery in these partitions that has been due since before `before`. By index probes: a few for each
+ * partition, for rows that no worker takes, and two for each lane with parked rows.
  */
-export async function agedBacklogs(db: Db, before: Date): Promise<AgedBacklog[]> {
+export async function agedBacklogs(
+  db: Db,
+  before: Date,
+  partitions: readonly number[],
+): Promise<AgedBacklog[]> {
   const { rows } = await sql<AgedBacklog>`
     with recursive lane as (
-      (select destination_id from delivery_waiting where next_at is null order by destination_id limit 1)
-      union all
-      (select next.destination_id from lane, lateral (
+      select p.number, first.destination_id from unnest(${partitions}::int2[]) as p (number) cross join lateral (
         select w.destination_id from delivery_waiting w
-        where w.next_at is null and w.destination_id > lane.destination_id
-        order by w.destination_id limit 1) as next)
+        where w.partition = p.number and w.next_at is null order by w.destination_id limit 1) as first
+      union all
+      select lane.number, next.destination_id from lane cross join lateral (
+        select w.destination_id from delivery_waiting w
+        where w.partition = lane.number and w.next_at is null and w.destination_id > lane.destination_id
+        order by w.destination_id limit 1) as next
     ), late as (
       select w.destination_id, w.delivery_id
-      from generate_series(0, ${PARTITIONS - 1}) as p (number) cross join lateral (
+      from unnest(${partitions}::int2[]) as p (number) cross join lateral (
         select destination_id, delivery_id from delivery_waiting
-        where partition = p.number::int2 and next_at < ${before} and status = 'pending'
+        where partition = p.number and next_at < ${before} and status = 'pending'
         order by next_at limit ${PROBED}) as w
       union all
       select lane.destination_id, old.delivery_id

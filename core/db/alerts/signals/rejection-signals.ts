@@ -22,25 +22,30 @@ export interface FloodedSource {
   reason: string
 }
 
-/** Sources with at least so many rejections since `since`, more than such a part of their requests. Reads minutes. */
+/**
+ * Sources with at least so many rejections since `since`, more than such a part of their requests. Reads the minutes of
+ * rejections, and all minutes of sources that have as many.
+ */
 export async function floodedSources(
   db: Db,
   { since, atLeast, percent }: { since: Date; atLeast: number; percent: number },
 ): Promise<FloodedSource[]> {
   const { rows } = await sql<FloodedSource>`
+    with flooded as materialized (
+      select source_id, sum(events) as rejected, (array_agg(rejection_reason order by events desc))[1] as reason
+      from (${eventMinutes(sql`start > ${since} and status = 'rejected'`)}) as minutes
+      group by source_id having sum(events) >= ${atLeast}
+    )
     select s.id, s.organisation_id as "organisationId", s.project_id as "projectId", s.name, c.requests::int8,
-      c.rejected::int8, c.reason
-    from (
-      select source_id, sum(events) as requests,
-        coalesce(sum(events) filter (where status = 'rejected'), 0) as rejected,
-        (array_agg(rejection_reason order by events desc) filter (where status = 'rejected'))[1] as reason
-      from (${eventMinutes(sql`start > ${since}`)}) as minutes
-      group by source_id
-    ) c join source s on s.id = c.source_id
-    where c.rejected >= ${atLeast} and c.rejected * 100 > c.requests * ${percent}::int4
+      f.rejected::int8, f.reason
+    from flooded f join source s on s.id = f.source_id cross join lateral (
+      select sum(events) as requests
+      from (${eventMinutes(sql`project_id = s.project_id and start > ${since} and source_id = s.id`)}) as minutes
+    ) c
+    where f.rejected * 100 > c.requests * ${percent}::int4
       and not exists (
         select from alert a where a.type = 'source.rejections' and a.subject_id = s.id and a.closed_at is null)
-    order by c.rejected desc limit ${ALERT_FINDINGS_MAX}`.execute(db)
+    order by f.rejected desc limit ${ALERT_FINDINGS_MAX}`.execute(db)
   return rows
 }
 
