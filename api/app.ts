@@ -17,6 +17,7 @@ import { API_BODY_BYTES_MAX, API_REQUEST_TIMEOUT_MS } from '../core/limits.ts'
 import { mountAccounts } from './accounts/mount-accounts.ts'
 import { mountAgents } from './agents/mount-agents.ts'
 import { mountUnsubscribe } from './alerts/unsubscribe.ts'
+import { readClients } from './auth/client-address.ts'
 import { servePage } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { docsPage, PAGE_HEADERS } from './docs/page.ts'
@@ -49,6 +50,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
   }
   const app = fastify({
     logger: false,
+    // For the protocol and the host of an address bar: `X-Forwarded-Proto` and `X-Forwarded-Host`.
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     bodyLimit: API_BODY_BYTES_MAX,
     requestTimeout: API_REQUEST_TIMEOUT_MS,
@@ -70,6 +72,7 @@ export function buildApp(deps: Deps, listed: readonly Route[] = ROUTES): Fastify
     },
   })
   guardEdge(app.server, edge)
+  readClients(app, deps.trustedProxies)
   app.setErrorHandler(
     async (error, request, reply) => await sendFailure(deps, error, request, reply),
   )

@@ -6,7 +6,6 @@ import type { Actor } from '../../core/db/requests/audit.ts'
 import { refuse } from '../../core/errors.ts'
 import { decodeId } from '../../core/ids.ts'
 import { PUBLIC_BODY_BYTES_MAX } from '../../core/limits.ts'
-import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 import { readInput } from '../http/call.ts'
 import { refuseMoving } from '../http/failure.ts'
@@ -46,7 +45,7 @@ function mountRoute(
     bodyLimit: PUBLIC_BODY_BYTES_MAX,
     onRequest: async (request, reply) => {
       void reply.header('cache-control', 'no-store')
-      await limits.take(route.isSignIn === true ? 'sign-in' : 'other', callerAddress(request))
+      await limits.take(route.isSignIn === true ? 'sign-in' : 'other', request.clientAddress)
       refuseForeign(deps.accounts.apiUrl, request)
       if (route.isOfPasswords === true) demandPasswords(deps)
       admissions.set(request, await admitPerson(deps, route, request))

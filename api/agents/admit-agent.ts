@@ -5,7 +5,6 @@ import { useAgent, type AgentUse } from '../../core/db/accounts/agents.ts'
 import { refuse } from '../../core/errors.ts'
 import { parseSecret } from '../../core/keys/secret-text.ts'
 import { AGENT_CALLS_PER_MINUTE, API_WINDOW_SECONDS } from '../../core/limits.ts'
-import { callerAddress } from '../auth/caller-address.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
 import type { AdmittedAgent } from '../capabilities/capability.ts'
 import type { Deps } from '../deps.ts'
@@ -26,7 +25,7 @@ export async function admitAgent(
   if (origin !== undefined && !isOwnOrigin(deps.accounts.apiUrl, request)) {
     refuse('FORBIDDEN', `Cannot take calls from pages of "${origin}"`)
   }
-  const address = callerAddress(request)
+  const address = request.clientAddress
   const use = await findUse(deps, authorization, address)
   if (use === undefined) {
     void reply.header('www-authenticate', 'Bearer')

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { ALERT_TYPES, RECOVERY_TYPES } from '../../core/alerts/alert-types.ts'
 import { endMails } from '../../core/db/alerts/alert-mails.ts'
 import { recipientOf } from '../../core/secrets/unsubscribe-token.ts'
-import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 
 const Query = z.object({ token: z.string().min(1).max(1_000) })
@@ -29,7 +28,7 @@ const HEADERS = {
 export function mountUnsubscribe(app: FastifyInstance, deps: Deps): void {
   app.get('/unsubscribe', async (_request, reply) => await reply.headers(HEADERS).send(ASK))
   const onRequest = async (request: FastifyRequest): Promise<void> =>
-    await deps.callers.take(deps.db, 'address', callerAddress(request))
+    await deps.callers.take(deps.db, 'address', request.clientAddress)
   const options = { onRequest, bodyLimit: BODY_BYTES_MAX, config: { isPublic: true } }
   app.post('/unsubscribe', options, async (request, reply) => {
     const { data } = Query.safeParse(request.query)

@@ -8,7 +8,6 @@ import { nowDoing } from '../../core/loop/watch.ts'
 import { inTurns, jsonItems, wholeText } from '../answers/json-parts.ts'
 import { JSON_TYPE, JsonText } from '../answers/json-text.ts'
 import { admit } from '../auth/api-key.ts'
-import { callerAddress } from '../auth/caller-address.ts'
 import { demand, type Access } from '../auth/principal.ts'
 import { rateHeaders } from '../auth/rate-limit.ts'
 import type { Deps } from '../deps.ts'
@@ -33,7 +32,7 @@ interface Door {
 const API: Door = {
   prefix: '/v1',
   admit: async (deps, _route, request, reply) =>
-    await admit(deps, { headers: request.headers, address: callerAddress(request) }, (window) => {
+    await admit(deps, { headers: request.headers, address: request.clientAddress }, (window) => {
       void reply.headers(rateHeaders(window))
     }),
 }
@@ -83,7 +82,7 @@ function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void
     bodyLimit: PUBLIC_BODY_BYTES_MAX,
     // Before the body is read, as with keys.
     onRequest: async (request) => {
-      const remoteIp = callerAddress(request)
+      const remoteIp = request.clientAddress
       const caller = { deps, remoteIp, authorization: request.headers.authorization }
       admissions.set(request, { admitted: await route.admit?.(caller) })
     },
@@ -96,7 +95,7 @@ function mountPublic(app: FastifyInstance, deps: Deps, route: PublicRoute): void
           await runPublic(
             deps,
             route,
-            { remoteIp: callerAddress(request), admitted: admissions.get(request)?.admitted },
+            { remoteIp: request.clientAddress, admitted: admissions.get(request)?.admitted },
             rawInput(request),
           ),
       ),

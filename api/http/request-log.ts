@@ -3,7 +3,6 @@ import { Histogram } from 'prom-client'
 
 import type { EdgeFault } from '../../core/http/fault.ts'
 import { roundMs } from '../../core/log.ts'
-import { callerAddress } from '../auth/caller-address.ts'
 import type { Deps } from '../deps.ts'
 import { codeOf } from './failure.ts'
 
@@ -27,7 +26,7 @@ export function logRequests(app: FastifyInstance, { registry, log }: Deps): void
         requestId: request.id,
         ...labels,
         code: codeOf(request),
-        remoteIp: callerAddress(request),
+        remoteIp: request.clientAddress,
         durationMs: roundMs(reply.elapsedTime),
       },
       'Answered',

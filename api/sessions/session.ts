@@ -16,7 +16,6 @@ import { refuse } from '../../core/errors.ts'
 import { encodeId, newId } from '../../core/ids.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
 import { API_WINDOW_SECONDS, PASSWORD_FRESH_MINUTES } from '../../core/limits.ts'
-import { callerAddress } from '../auth/caller-address.ts'
 import { TooManyRequests, type RateWindow } from '../auth/rate-limit.ts'
 import type { Deps } from '../deps.ts'
 import { isOverTls, sessionCookie, sessionToken } from './cookie.ts'
@@ -99,7 +98,7 @@ export async function endSession(
 
 /** A person who acts by a request, as the audit has them. */
 export function personAt(personId: string, request: FastifyRequest): Actor {
-  return { name: `user:${encodeId('usr', personId)}`, address: callerAddress(request) }
+  return { name: `user:${encodeId('usr', personId)}`, address: request.clientAddress }
 }
 
 /** Before a secret is shown or made: whoever finds an unlocked computer must not get it. */

@@ -113,12 +113,16 @@ export function networkOf(
   ip: string,
   { ipv4Bits, ipv6Bits } = { ipv4Bits: 32, ipv6Bits: 64 },
 ): string {
-  const bytes = bytesOf(ip)
-  if (bytes === undefined) return ip
-  const isMapped = bytes.length === 16 && contains(MAPPED, bytes)
-  const own = isMapped ? bytes.subarray(12) : bytes
+  const own = ownBytesOf(ip)
+  if (own === undefined) return ip
   const bits = own.length === 4 ? ipv4Bits : ipv6Bits
   return `${textOf(own.map((byte, at) => byte & maskAt(bits - at * 8)))}/${bits}`
+}
+
+/** An address in its shortest form: without a zone, and IPv4 where it is mapped into IPv6. Undefined for anything else. */
+export function shortAddress(ip: string): string | undefined {
+  const bytes = ownBytesOf(ip)
+  return bytes && textOf(bytes)
 }
 
 /** Addresses and CIDRs of both families. Throws an error that names the first bad one. */
@@ -204,6 +208,12 @@ function contains(cidr: Cidr, bytes: Uint8Array): boolean {
   const rest = cidr.prefixBits & 7
   if (rest === 0) return true
   return ((cidr.bytes[whole] ?? 0) ^ (bytes[whole] ?? 0)) >> (8 - rest) === 0
+}
+
+function ownBytesOf(ip: string): Uint8Array | undefined {
+  const bytes = bytesOf(ip)
+  const isMapped = bytes?.length === 16 && contains(MAPPED, bytes)
+  return isMapped ? bytes.subarray(12) : bytes
 }
 
 function bytesOf(ip: string): Uint8Array | undefined {

@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
 
-import { isWithin, type CompiledCidrs } from '../egress/address.ts'
+import { isWithin, shortAddress, type CompiledCidrs } from '../egress/address.ts'
 
-/** Addresses of X-Forwarded-For that are looked at: more proxies than that stand in no row. */
+/** Addresses of `X-Forwarded-For` that are read: no row of proxies is longer. */
 const HOPS_MAX = 20
 
 /**
- * Where a request comes from: the last address that is not one of the trusted proxies, each of which adds to
- * `X-Forwarded-For` whom it speaks for.
+ * The address of the client of a request, in its shortest form: the last address of `X-Forwarded-For` that is not a trusted
+ * proxy. Where a trusted proxy wrote no address, it is that of the proxy. Empty for a socket that has closed.
  */
 export function clientAddress(
   {
@@ -17,22 +16,21 @@ export function clientAddress(
   }: Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } },
   trusted: CompiledCidrs,
 ): string {
-  let address = plainAddress(socket.remoteAddress ?? '')
-  const forwarded = String(headers['x-forwarded-for'] ?? '')
-    .split(',')
-    .slice(-HOPS_MAX)
-  for (let said = forwarded.pop(); said !== undefined; said = forwarded.pop()) {
-    if (!isWithin(address, trusted)) return address
-    const next = plainAddress(said.trim())
-    // If a trusted proxy wrote something else than an address, the proxy is the last known one.
-    if (isIP(next) === 0) return address
+  let address = shortAddress(socket.remoteAddress ?? '') ?? ''
+  const forwarded = headers['x-forwarded-for']
+  if (forwarded === undefined) return address
+  const hops = String(forwarded).split(',').slice(-HOPS_MAX)
+  while (isWithin(address, trusted)) {
+    const next = forwardedAddress(hops.pop() ?? '')
+    if (next === undefined) return address
     address = next
   }
   return address
 }
 
-/** An IPv4 address that came over an IPv6 socket is the same address. */
-export function plainAddress(address: string): string {
-  const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
-  return ipv4 ?? address
+/** Some proxies write the port of the client too, as Azure's Application Gateway does, and brackets around IPv6. */
+function forwardedAddress(text: string): string | undefined {
+  const hop = text.trim()
+  const [, bracketed, withPort] = /^(?:\[(.+)\](?::\d+)?|([^:]+):\d+)$/.exec(hop) ?? []
+  return shortAddress(bracketed ?? withPort ?? hop)
 }

@@ -184,7 +184,7 @@ function openServer(
   parts: Omit<HandleDeps, 'bodies' | 'keys' | 'ingestUrl'>,
 ): FastifyInstance {
   const own = { bodies: new BodyReader(), keys: new KeyStore(dispatcher), ingestUrl }
-  return buildServer({ ...parts, ...own }, trustedProxies)
+  return buildServer({ ...parts, ...own }, compileCidrs(trustedProxies))
 }
 
 /** The listener of mail, with the thread that reads it. */

@@ -8,7 +8,7 @@ import type { SessionUse } from '../../../core/db/accounts/sessions.ts'
 import { forgetAllowance, takeAllowance } from '../../../core/db/connectors/public-limits.ts'
 import { refuse, refuseField } from '../../../core/errors.ts'
 import { SIGN_IN_SECONDS_PER_ACCOUNT, SIGN_INS_PER_ACCOUNT } from '../../../core/limits.ts'
-import { callerNetwork } from '../../auth/caller-address.ts'
+import { callerNetwork } from '../../auth/client-address.ts'
 import type { Deps } from '../../deps.ts'
 import { knownBrowser } from './known-browser.ts'
 

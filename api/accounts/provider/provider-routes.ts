@@ -4,7 +4,6 @@ import { ownPage } from '../../../core/accounts/own-page.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import { refuse } from '../../../core/errors.ts'
 import { PROVIDER_FLOW_MINUTES } from '../../../core/limits.ts'
-import { callerAddress } from '../../auth/caller-address.ts'
 import type { Deps } from '../../deps.ts'
 import type { Answer } from '../../http/route.ts'
 import { beginSession, findSignedIn } from '../../sessions/session.ts'
@@ -61,7 +60,7 @@ export const PROVIDER_ROUTES = [
       if (begun.again && (who.provedAgoSeconds ?? 0) > PROVIDER_FLOW_MINUTES * 60) {
         throw new Unwelcome('failed', 'The provider did not ask the person again')
       }
-      const entrance = { ...deps, address: callerAddress(request) }
+      const entrance = { ...deps, address: request.clientAddress }
       const signedInId = await findSignedIn(deps, request)
       const cookie = await deps.db.transaction().execute(async (tx) => {
         const personId = await arrive(tx, entrance, who, signedInId)

@@ -7,7 +7,7 @@ import { findPerson, setPassword } from '../../../core/db/accounts/people.ts'
 import { deleteSessions } from '../../../core/db/accounts/sessions.ts'
 import { ensurePartitions } from '../../../core/db/connection/day-partitions.ts'
 import { hashSecret } from '../../../core/keys/secret-text.ts'
-import { callerAddress, callerNetwork } from '../../auth/caller-address.ts'
+import { callerNetwork } from '../../auth/client-address.ts'
 import { Name } from '../../http/fields.ts'
 import { beginSession, personAt } from '../../sessions/session.ts'
 import { accountRoute } from '../account-route.ts'
@@ -54,7 +54,7 @@ export const JOIN_ROUTES = [
       const asked = { nowMs: now.getTime(), by: callerNetwork(request) }
       // The link is the operator's, who vouches for the address.
       const person = await newPerson({ ...wish, isVerified: true }, asked)
-      const actor = { name: 'setup', address: callerAddress(request) }
+      const actor = { name: 'setup', address: request.clientAddress }
       const tenancy = { ...deps, actor }
       const plan = deps.accounts.defaultPlan
       const cookie = await deps.db.transaction().execute(async (tx) => {
@@ -88,11 +88,11 @@ export const JOIN_ROUTES = [
       }
       if (token === undefined) await demandFree(deps.db, wish.email)
       else await demandSignUpLink(deps, token, wish.email)
-      await takeSignUp(deps.db, deps, callerAddress(request))
+      await takeSignUp(deps.db, deps, request.clientAddress)
       const isVerified = token !== undefined
       const asked = { nowMs: deps.clock.now(), by: callerNetwork(request) }
       const person = await newPerson({ ...wish, isVerified }, asked)
-      const entrance = { ...deps, address: callerAddress(request) }
+      const entrance = { ...deps, address: request.clientAddress }
       const cookie = await deps.db.transaction().execute(async (tx) => {
         if (token !== undefined) await useSignUpLink(tx, entrance, token, person.email)
         await signUp(tx, entrance, { person, organisationName })
@@ -119,7 +119,7 @@ export const JOIN_ROUTES = [
     async handle({ deps, request, body }) {
       const joiner = await joinerOf(deps, request, { ...body, name: body.name })
       const cookie = await deps.db.transaction().execute(async (tx) => {
-        await acceptInvitation(tx, { ...deps, address: callerAddress(request) }, body.token, joiner)
+        await acceptInvitation(tx, { ...deps, address: request.clientAddress }, body.token, joiner)
         return await beginSession(tx, deps, request, joiner)
       })
       const session = await viewSession(deps.db, joiner)
@@ -161,7 +161,7 @@ export const JOIN_ROUTES = [
         if (person === undefined) refuseLink()
         // The link came to the address: its owner is here for the first time.
         if (link.email === person.email && person.emailVerifiedAt === null) {
-          const entrance = { ...deps, address: callerAddress(request) }
+          const entrance = { ...deps, address: request.clientAddress }
           await beginAnew(tx, entrance, person, hash)
           return person.email
         }

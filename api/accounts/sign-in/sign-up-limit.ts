@@ -3,7 +3,7 @@ import { takeAllowance } from '../../../core/db/connectors/public-limits.ts'
 import { networkOf } from '../../../core/egress/address.ts'
 import { refuse } from '../../../core/errors.ts'
 import { SIGN_UPS_OF_NETWORK } from '../../../core/limits.ts'
-import { wideNetworkOf } from '../../auth/caller-address.ts'
+import { wideNetworkOf } from '../../auth/client-address.ts'
 import type { Deps } from '../../deps.ts'
 
 const DAY_MS = 86_400_000

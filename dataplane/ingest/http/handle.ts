@@ -53,11 +53,11 @@ interface Passing {
 export async function handle(
   deps: HandleDeps,
   raw: IncomingMessage,
-  caller: { target: string; ip: string },
+  caller: { target: string; remoteIp: string },
 ): Promise<Answer> {
   const startedAt = performance.now()
   deps.metrics.inFlight++
-  const request = readRequest(raw, caller.target, caller.ip)
+  const request = readRequest(raw, caller)
   const { method, remoteIp } = request
   let source: IngestSource | undefined
   let answer: Answer

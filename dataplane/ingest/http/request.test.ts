@@ -10,7 +10,7 @@ import { readRequest } from './request.ts'
 async function requestOf(head: string): Promise<IngestRequest> {
   const read = Promise.withResolvers<IngestRequest>()
   const server = createServer((raw, response) => {
-    read.resolve(readRequest(raw, raw.url ?? '', '::ffff:192.0.2.1'))
+    read.resolve(readRequest(raw, { target: raw.url ?? '', remoteIp: '192.0.2.1' }))
     response.end()
   })
   server.listen(0, '127.0.0.1')

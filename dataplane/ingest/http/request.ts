@@ -4,7 +4,10 @@ import { joinHeaders } from '../../../core/request/headers.ts'
 import type { IngestRequest } from '../accept/event.ts'
 
 /** The parts of a request, read from the raw target: a path is never decoded, so no bad escape can matter. */
-export function readRequest(raw: IncomingMessage, target: string, remoteIp: string): IngestRequest {
+export function readRequest(
+  raw: IncomingMessage,
+  { target, remoteIp }: { target: string; remoteIp: string },
+): IngestRequest {
   const queryAt = target.indexOf('?')
   const fullPath = queryAt === -1 ? target : target.slice(0, queryAt)
   const restAt = fullPath.indexOf('/', 1)
@@ -17,7 +20,7 @@ export function readRequest(raw: IncomingMessage, target: string, remoteIp: stri
     query: queryAt === -1 ? '' : target.slice(queryAt + 1),
     headers: joinHeaders(rawHeaders),
     rawHeaders,
-    remoteIp: remoteIp.startsWith('::ffff:') ? remoteIp.slice(7) : remoteIp,
+    remoteIp,
   }
 }
 

@@ -1,5 +1,7 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
+import type { CompiledCidrs } from '../../../core/egress/address.ts'
+import { clientAddress } from '../../../core/http/client-address.ts'
 import {
   EDGE_OPTIONS,
   guardEdge,
@@ -20,7 +22,7 @@ import { report } from './report.ts'
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
 
 /** The ingest listener. Every path is a mask id, so the router has one route and the target is read as it came. */
-export function buildServer(deps: HandleDeps, trustedProxies: readonly string[]): FastifyInstance {
+export function buildServer(deps: HandleDeps, trusted: CompiledCidrs): FastifyInstance {
   // Faults that no source sees are answered in the shape of ingest too.
   const edge = {
     answer(fault: EdgeFault): EdgeAnswer {
@@ -32,7 +34,6 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
   }
   const app = fastify({
     logger: false,
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     rewriteUrl: () => '/',
     requestTimeout: INGEST_REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_TIMEOUT_MS,
@@ -53,12 +54,12 @@ export function buildServer(deps: HandleDeps, trustedProxies: readonly string[])
     const fault = hostFault(raw)
     if (fault !== undefined) {
       const refused = refusalOf(fault)
-      const { method, ip: remoteIp } = request
-      report(deps, refused, { method, remoteIp, startedAt: performance.now() })
+      const remoteIp = clientAddress(raw, trusted)
+      report(deps, refused, { method: request.method, remoteIp, startedAt: performance.now() })
       return await sendLast(reply, refused)
     }
     const target = originForm(request.originalUrl)
-    const said = await handle(deps, raw, { target, ip: request.ip })
+    const said = await handle(deps, raw, { target, remoteIp: clientAddress(raw, trusted) })
     return said.close === true ? await sendLast(reply, said) : send(reply, said)
   }
   app.all('/', answer)
