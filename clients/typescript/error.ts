@@ -1,4 +1,5 @@
 import type { Schemas } from './method.ts'
+import { retryAfterSeconds } from './retry-after.ts'
 
 export type FieldFault = Schemas['FieldFault']
 
@@ -40,8 +41,7 @@ export class PosternError extends Error {
     this.data = recordOf(data)
     this.fields = Array.isArray(this.data['fields']) ? this.data['fields'] : []
     this.requestId = headers.get('x-request-id')
-    const seconds = headers.get('retry-after')
-    this.retryAfterSeconds = seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) : undefined
+    this.retryAfterSeconds = retryAfterSeconds(headers)
   }
 
   /** Narrows `data` to what comes with this code. */

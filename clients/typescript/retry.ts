@@ -1,3 +1,5 @@
+import { retryAfterSeconds } from './retry-after.ts'
+
 const FIRST_WAIT_MS = 250
 const WAIT_MS_MAX = 30_000
 /** Too many requests, or a server that is away for a moment: the request was not carried out. */
@@ -28,9 +30,9 @@ export async function sendAgain(
 }
 
 function waitOf(answer: Response | undefined, retried: number): number {
-  const asked = Number(answer?.headers.get('retry-after') ?? 0)
+  const askedSeconds = answer === undefined ? undefined : retryAfterSeconds(answer.headers)
   const own = FIRST_WAIT_MS * 2 ** retried * (0.75 + Math.random() / 2)
-  return Math.max(own, asked > 0 ? asked * 1_000 : 0)
+  return Math.max(own, (askedSeconds ?? 0) * 1_000)
 }
 
 async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

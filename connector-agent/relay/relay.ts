@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { retryAfterMs } from '../../core/delivery/retry-after.ts'
+import { clientWaitMs } from '../../core/delivery/retry-after.ts'
 import type { Reach } from './proxy.ts'
 import { callRelay, type RelayReply } from './relay-call.ts'
 
@@ -75,8 +75,6 @@ interface Options {
   onClock: (aheadMs: number) => void
 }
 
-const RETRY_AFTER_MS_MAX = 300_000
-
 /** The two endpoints of a relay that an agent uses. Never throws. */
 export function openRelay({ url, reach, onClock }: Options): Relay {
   const post = async <T>(
@@ -116,12 +114,8 @@ function read<T>(reply: RelayReply, schema: z.ZodType<T>): RelayAnswer<T> {
     message: refusal?.message ?? '',
     reason: refusal?.data?.reason,
     location: reply.location,
-    retryAfterMs: limited(retryAfterMs(reply.retryAfter ?? '', Date.now())),
+    retryAfterMs: clientWaitMs(reply.retryAfter),
   }
-}
-
-function limited(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX)
 }
 
 function parse(text: string): unknown {

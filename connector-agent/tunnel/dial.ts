@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import { z } from 'zod'
 
+import { clientWaitMs } from '../../core/delivery/retry-after.ts'
 import type { Wire } from '../../core/tunnel/link.ts'
 import { FRAME_BYTES_MAX, SUBPROTOCOL } from '../../core/tunnel/protocol.ts'
 
@@ -35,7 +36,6 @@ interface Target {
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 16 * 1024
-const RETRY_AFTER_MS_MAX = 300_000
 
 const Refusal = z.object({
   code: z.string().catch(''),
@@ -88,7 +88,7 @@ export async function dial(target: Target, opened: (wire: Wire) => void): Promis
         reason: data?.reason,
         gateways: data?.gateways,
         message,
-        retryAfterMs: readRetryAfter(response.headers['retry-after']),
+        retryAfterMs: clientWaitMs(response.headers['retry-after']),
       })
     }
     response.on('data', (chunk: Buffer) => {
@@ -109,10 +109,4 @@ function readRefusal(text: string): z.infer<typeof Refusal> {
   } catch {
     return { code: '', message: text.slice(0, 200) }
   }
-}
-
-function readRetryAfter(value: string | undefined): number | undefined {
-  const seconds = Number(value)
-  if (value === undefined || !Number.isFinite(seconds) || seconds < 0) return undefined
-  return Math.min(seconds * 1_000, RETRY_AFTER_MS_MAX)
 }

@@ -12,6 +12,18 @@ const DATES = [
   String.raw`[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) ${TIME} (?<year>\d{4})`,
 ].map((form) => new RegExp(`^${form}$`, 'i'))
 
+/** A proxy may write a day, and a program that waits for it looks like one that has died. */
+const CLIENT_WAIT_MS_MAX = 300_000
+
+/** The wait of a client of ours after this `Retry-After`: 0 to 5 minutes; undefined without a time to read. */
+export function clientWaitMs(
+  header: string | readonly string[] | undefined,
+  nowMs: number = Date.now(),
+): number | undefined {
+  const ms = retryAfterMs([header].flat()[0] ?? '', nowMs)
+  return ms === undefined ? undefined : Math.min(Math.max(ms, 0), CLIENT_WAIT_MS_MAX)
+}
+
 /** How long a `Retry-After` asks to wait, from seconds or an HTTP date; undefined when it is neither. */
 export function retryAfterMs(text: string, nowMs: number): number | undefined {
   const value = text.trim()

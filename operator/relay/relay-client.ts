@@ -4,6 +4,7 @@ import { rootCertificates } from 'node:tls'
 import { Agent, request } from 'undici'
 
 import { openPostern, type Postern } from '../../clients/typescript/index.ts'
+import { clientWaitMs } from '../../core/delivery/retry-after.ts'
 import { Pace } from './pace.ts'
 import {
   AnswerTooLong,
@@ -21,6 +22,8 @@ const LATE_MAX_MS = 10_000
 const CONNECTIONS_MAX = 8
 /** A refused key is tried again after this time, or when it changes. */
 const REFUSED_MS = 300_000
+/** After a 429 without a time. */
+const PAUSE_MS = 5_000
 /** Many relays may answer at once, and each chooses how long its answers are. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 
@@ -134,7 +137,7 @@ export class RelayClient {
     this.#noteWindow(headers)
     const hasProject = called.headers['x-project-id'] !== undefined
     const verdict = verdictOf({ method, status, text, hasProject }, this.hasSucceeded)
-    this.#note(verdict, Number(headers['retry-after']), `${method} ${resourceOf(url)}`)
+    this.#note(verdict, clientWaitMs(headers['retry-after']), `${method} ${resourceOf(url)}`)
     if (verdict.kind === 'away') throw new RelayAway(verdict.message)
     if (verdict.kind === 'foreign') throw new NotPostern(verdict.message)
     if (verdict.kind === 'refused') return new Response(JSON.stringify(verdict.body), { status })
@@ -227,7 +230,7 @@ export class RelayClient {
     if (limit !== undefined && left !== undefined && limit > 0) this.#left = left / limit
   }
 
-  #note(verdict: Verdict, retryAfterSeconds: number, what: string): void {
+  #note(verdict: Verdict, retryAfterMs: number | undefined, what: string): void {
     const at = performance.now()
     if (verdict.kind === 'away' || verdict.kind === 'foreign') {
       return this.#stand({ kind: verdict.kind, message: verdict.message, at })
@@ -239,7 +242,7 @@ export class RelayClient {
       this.#refusedUntil = at + REFUSED_MS
       return this.#stand({ kind: 'refused', message: verdict.body.message, at })
     } else if (verdict.body.status === 429) {
-      this.#pausedUntil = at + (retryAfterSeconds > 0 ? retryAfterSeconds : 5) * 1_000
+      this.#pausedUntil = at + (retryAfterMs || PAUSE_MS)
       return this.#pace.pause(this.#pausedUntil)
     } else if (verdict.body.code === 'INSUFFICIENT_API_KEY_PERMISSIONS') {
       const isNew = !this.#lacked.has(what)

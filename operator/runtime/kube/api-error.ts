@@ -1,3 +1,5 @@
+import { clientWaitMs } from '../../../core/delivery/retry-after.ts'
+
 const MESSAGE_LENGTH_MAX = 500
 
 /** An answer of the API server that is no success. */
@@ -8,14 +10,13 @@ export class ApiError extends Error {
   readonly reason: string
   readonly retryAfterMs: number | undefined
 
-  constructor(what: string, status: number, text: string, retryAfter?: string) {
+  constructor(what: string, status: number, text: string, retryAfter?: string | string[]) {
     const said = statusOf(text)
     const message = said?.message ?? text
     super(`${what}: ${status} ${message.slice(0, MESSAGE_LENGTH_MAX)}`)
     this.status = status
     this.reason = said?.reason ?? ''
-    const seconds = Number(retryAfter)
-    this.retryAfterMs = seconds > 0 ? seconds * 1_000 : undefined
+    this.retryAfterMs = clientWaitMs(retryAfter)
   }
 }
 

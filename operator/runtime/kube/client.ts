@@ -220,7 +220,7 @@ export class KubeClient {
     const text = await response.body.text()
     const retryAfter = response.headers['retry-after']
     const what = `${method} ${path}`
-    throw new ApiError(what, response.statusCode, text, [retryAfter].flat()[0])
+    throw new ApiError(what, response.statusCode, text, retryAfter)
   }
 }
 
