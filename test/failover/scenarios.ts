@@ -26,6 +26,9 @@ const FOUND_MS = 5_000
 const STOOD_MS = 10_000
 /** Deliveries that were not published go out by the sweep, which finds them after 20 s. */
 const SWEPT_MS = 25_000
+/** Lines of the log at the beginning and at the end of an outage. */
+const WAITING = 'PostgreSQL accepts and does not commit: are its synchronous standbys there?'
+const COMMITTING = 'PostgreSQL commits again'
 /** To both processes of the API, on several of its connections. */
 const WRITES = 10
 
@@ -164,9 +167,12 @@ async function loseStandbys(installation: Installation): Promise<void> {
     }
     await until('no ingest is ready', areUnready, UNREADY_MS + LATE_MS.checks)
   })
-  const line = 'PostgreSQL accepts and does not commit: are its synchronous standbys there?'
-  for (const one of ingest) expect(one.logged(line)).toBe(1)
   await expectReady(installation, MOVED_MS)
+  for (const one of ingest) expect(one.logged(WAITING)).toBe(1)
+  const isOver = (): boolean =>
+    installation.processes().every((one) => one.logged(COMMITTING) === one.logged(WAITING))
+  await until('every process finds that commits go on', isOver, MOVED_MS + LATE_MS.checks)
+  for (const one of installation.processes()) expect(one.logged(WAITING)).toBeLessThanOrEqual(1)
 }
 
 async function loseStandbysSpooling(installation: Installation): Promise<void> {

@@ -26,9 +26,13 @@ interface Running {
   waits_for_standby: boolean
 }
 
+/** These statements, and commits of any process that wait for a standby and are as old. */
 const RUNNING = `
-  select pid, wait_event = 'SyncRep' as waits_for_standby from pg_stat_activity
-   where pid = any($1::int4[]) and state = 'active'`
+  select pid, wait_event is not distinct from 'SyncRep' as waits_for_standby from pg_stat_activity
+   where state = 'active'
+     and (pid = any($1::int4[])
+          or wait_event = 'SyncRep' and datname = current_database()
+             and query_start < clock_timestamp() - interval '${SLOW_MS} ms')`
 
 const PRIMARY = `select current_setting('transaction_read_only') = 'off' as is_primary`
 
@@ -48,11 +52,6 @@ export class ServerWatch implements AsyncDisposable {
     this.#looking = this.#run()
   }
 
-  /** Commits wait for a synchronous standby. */
-  get waitsForStandby(): boolean {
-    return this.#waitsForStandby
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#looking
@@ -69,7 +68,9 @@ export class ServerWatch implements AsyncDisposable {
   async #look(): Promise<void> {
     const { retirement, log } = this.#options
     const slow = retirement.unanswered(SLOW_MS)
-    const running = slow.length === 0 ? [] : await this.#runningOf(slow)
+    // Statements are given up long before an outage ends, while their commits go on waiting: only the server knows its end.
+    const isCalm = slow.length === 0 && !this.#waitsForStandby
+    const running = isCalm ? [] : await this.#runningOf(slow)
     // Without a primary to reach, the statements wait for theirs.
     if (running === undefined) return
     this.#noteStandby(running.some((statement) => statement.waits_for_standby))
