@@ -10,7 +10,7 @@ import { reconcileConnector } from './connector/reconcile.ts'
 import { DECLARED, reconcileDeclared, type Written } from './declared/reconcile.ts'
 import { CONNECTOR } from './kinds/connector.ts'
 import { RELAY } from './kinds/relay.ts'
-import { openOperatorMetrics } from './operator-metrics.ts'
+import { openOperatorMetrics, type OperatorMetrics } from './operator-metrics.ts'
 import { reconcileRelay } from './relay-kind/reconcile.ts'
 import { openAllowedRelays } from './relay/allowed-relays.ts'
 import { Claims } from './relay/claims.ts'
@@ -83,7 +83,7 @@ export function openOperator(options: OperatorOptions): Operator {
         await Promise.race([world.synced, aborted(alive)])
         await elector.acquire(alive)
         metrics.leads(lease.name, true)
-        await lead({ options, metrics, kube, world, elector, clusterId, count: own.relayRequest })
+        await lead({ options, metrics, kube, world, elector, clusterId, own })
       } catch (error) {
         if (!stop.aborted || error instanceof LostLease) throw error
       } finally {
@@ -101,7 +101,7 @@ interface Leading {
   world: ReturnType<typeof openWorld>
   elector: Elector
   clusterId: string
-  count: (method: string, code: string) => void
+  own: OperatorMetrics
 }
 
 /** Works while it holds the lease, and gives it back at the end. */
@@ -112,7 +112,7 @@ async function lead({
   world,
   elector,
   clusterId,
-  count,
+  own,
 }: Leading): Promise<void> {
   const { lease, image, pollMs, allowedRelays, allowedMembers, log, stop } = options
   const { fence } = elector
@@ -126,10 +126,11 @@ async function lead({
     pollMs,
     log,
     fence,
-    count,
+    count: own.relayRequest,
     changed: (users, listed, found) => queues?.relayChanged(users, listed, found),
     standingChanged: (users, what) => queues?.standingChanged(users, what),
   })
+  own.watchRelays((relay) => relays.contactAgeMs(relay))
   const recorder = new Recorder({ client: kube, controller: NAME, instance: lease.identity, log })
   const claims = new Claims()
   for (const store of [world.connectors, world.sources, world.destinations, world.connections]) {

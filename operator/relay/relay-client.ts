@@ -81,6 +81,8 @@ export class RelayClient {
   /** The share of the key's window that is left. */
   #left = 1
   standing: Standing | undefined
+  /** When the relay last took a call, on the monotonic clock; before the first one, when the client was made. */
+  contactedAt = performance.now()
   /** A list has come. A relay and a key that have never worked may be written wrongly. */
   hasSucceeded = false
   /** Kinds of resources for which the key has been refused a call, and when that was. */
@@ -255,6 +257,7 @@ export class RelayClient {
   #stand(standing: Standing): void {
     const before = this.standing?.kind
     this.standing = standing
+    if (standing.kind === 'good') this.contactedAt = standing.at
     if (before !== standing.kind) this.#changed('standing')
   }
 }

@@ -195,3 +195,44 @@ test('a change concerns the objects of its own Relays', async () => {
   await vi.waitFor(() => expect(poller.fault).toBeDefined(), { timeout: 20_000 })
   expect(new Set(opened.changes)).toEqual(new Set([`${KEY} connectors`]))
 })
+
+test.each([
+  ['is away', 503, ''],
+  ['refuses the key', 401, JSON.stringify({ code: 'UNAUTHORIZED', message: 'No' })],
+])(
+  'the age of the last contact is that of a call which was taken: the relay %s',
+  async (_, status, body) => {
+    let isGood = true
+    await using opened = await open((url, response) => {
+      if (isGood) return lists([])(url, response)
+      return void response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+    })
+    const { relays, world } = opened
+    const relay = world.relays.get(KEY)
+    if (relay === undefined) throw new Error('There is no Relay')
+    const resolved = await relays.resolve('shop', 'main')
+    if (resolved.kind === 'missing') throw new Error(resolved.message)
+    const { api } = resolved.access.client
+    const grown = async (): Promise<void> =>
+      await vi.waitFor(() => expect(relays.contactAgeMs(relay)).toBeGreaterThan(500), 10_000)
+    await grown()
+    await api.listConnectors({ limit: 1 })
+    expect(relays.contactAgeMs(relay)).toBeLessThan(500)
+    await grown()
+    isGood = false
+    await expect(api.listConnectors({ limit: 1 })).rejects.toThrow(/503|refuses|No/)
+    expect(relays.contactAgeMs(relay)).toBeGreaterThan(500)
+  },
+)
+
+test('a Relay that was never called counts from when it was made, or since the operator leads', async () => {
+  await using opened = await open(lists([]))
+  const metadata = { name: 'other', namespace: 'shop' }
+  const madeAt = (ms: number): KubeObject => ({
+    metadata: { ...metadata, creationTimestamp: new Date(Date.now() - ms).toISOString() },
+  })
+  const ageOf = (relay: KubeObject): number => opened.relays.contactAgeMs(relay)
+  expect(ageOf(madeAt(60_000_000))).toBeLessThan(30_000)
+  await vi.waitFor(() => expect(ageOf(madeAt(60_000_000))).toBeGreaterThan(500), 10_000)
+  expect(ageOf(madeAt(10))).toBeLessThan(500)
+})

@@ -5,7 +5,7 @@ import type { Logger } from '../../core/log.ts'
 import type { SecretKeyRef } from '../kinds/parts.ts'
 import type { Fault } from '../kinds/reasons.ts'
 import { RelaySpec } from '../kinds/relay.ts'
-import type { KubeObject } from '../runtime/kube/object.ts'
+import { keyOf, type KubeObject } from '../runtime/kube/object.ts'
 import type { Store } from '../runtime/watch/store.ts'
 import { BY_RELAY } from '../world/by.ts'
 import type { SecretReader } from '../world/secret-reader.ts'
@@ -84,6 +84,7 @@ export class Relays implements AsyncDisposable {
   readonly #opened = new Map<string, Opened>()
   readonly #last = new Map<string, Opened>()
   readonly #room = new ListRoom()
+  readonly #openedAt = performance.now()
 
   constructor(options: RelaysOptions) {
     this.#options = options
@@ -141,6 +142,15 @@ export class Relays implements AsyncDisposable {
       const others = [...opened.users].filter((user) => user !== key && this.#isWhole(user))
       if (others.length === 0) opened.rest()
     }
+  }
+
+  /** How long ago the relay took a call. A Relay that was never called, for want of a key, counts from when it was made. */
+  contactAgeMs(relay: KubeObject): number {
+    const client = this.#last.get(keyOf(relay))?.client
+    if (client !== undefined) return performance.now() - client.contactedAt
+    const madeMs = Math.max(0, Date.now() - Date.parse(relay.metadata.creationTimestamp ?? ''))
+    const openMs = performance.now() - this.#openedAt
+    return madeMs < openMs ? madeMs : openMs
   }
 
   /** It is there, and so is the Secret with its key. */
