@@ -49,6 +49,15 @@ async function backendsOf(pool: pg.Pool, count: number): Promise<(number | undef
   return rows.map(({ pid }) => pid)
 }
 
+/** The same by the pool's own statements, which return connections to it in a way of their own. */
+async function backendsOfStatements(pool: pg.Pool, count: number): Promise<number[]> {
+  const answers = Array.from({ length: count }, async () => {
+    const { rows } = await pool.query<{ pid: number }>(`${BACKEND} from pg_sleep(0.2)`)
+    return rows.map(({ pid }) => pid)
+  })
+  return (await Promise.all(answers)).flat()
+}
+
 /** The same by the query builder, which returns connections to their pool in a way of its own. */
 async function backendsOfDb(db: Db, count: number): Promise<(number | undefined)[]> {
   const all = Promise.withResolvers<void>()
@@ -126,12 +135,15 @@ test('a statement without an answer retires the connections that were opened bef
     await link.mend()
     await pool.end()
   })
-  const before = await backendsOf(pool, 3)
-  link.silence()
-  await expect(pool.query('select 1')).rejects.toThrow('Query read timeout')
-  await link.mend()
-  const after = await backendsOf(pool, 3)
-  expect(after.filter((pid) => before.includes(pid))).toEqual([])
+  for (const backends of [backendsOf, backendsOfStatements]) {
+    const before = await backends(pool, 3)
+    expect(new Set(before).size).toBe(3)
+    link.silence()
+    await expect(pool.query('select 1')).rejects.toThrow('Query read timeout')
+    await link.mend()
+    const after = await backends(pool, 3)
+    expect(after.filter((pid) => before.includes(pid))).toEqual([])
+  }
 })
 
 test('a connection that a demoted primary left open is retired with the others of its time', async () => {

@@ -33,8 +33,8 @@ export class Retirement {
       this.#inUse.delete(client)
       // The pool removes a client that is ending, or that its user returns with an error.
       if (this.#retired.has(client)) close(client)
-      // The query builder returns a healthy client with `false`.
-      else if (err === undefined || err === false) this.#idle.add(client)
+      // A healthy client comes back with `null` after a statement of the pool, and with `false` from the query builder.
+      else if (err === undefined || err === null || err === false) this.#idle.add(client)
     })
     pool.on('remove', (client) => {
       this.#idle.delete(client)
