@@ -8,8 +8,8 @@ import { expectWithin, SCENARIOS } from './scenarios.ts'
 import { openTraffic, type Measured, type Traffic } from './traffic.ts'
 
 const HEAD = `
-| scenario | accepted | unanswered | s without a 200 | slowest answer, s | deliveries stood, s (public, paced, private) | lost | repeated (the same) |
-| --- | --- | --- | --- | --- | --- | --- | --- |`
+| scenario | accepted | unanswered | s without a 200 | slowest answer, s | deliveries stood, s (public, paced, private) | lost | repeated (the same) | at once (the same) | of 20 a second |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |`
 
 /** Traffic before a fault and after all flows again. */
 const BEFORE_MS = 3_000
@@ -59,6 +59,8 @@ function rowOf(name: string, { without200Ms, slowestMs, stoodMs, ...counts }: Me
     Object.values(stoodMs).map(s).join(', '),
     String(counts.lost),
     Object.values(counts.duplicates).join(', '),
+    Object.values(counts.atOnce).join(', '),
+    String(counts.inASecond),
   ]
   return `| ${cells.join(' | ')} |`
 }

@@ -116,6 +116,8 @@ interface FleetOptions {
 class Fleet implements AsyncDisposable {
   readonly #options: FleetOptions
   readonly #running: RoleProcess[] = []
+  /** Settings of those that replaced the first. */
+  #more: Record<string, string> = {}
   #started = 0
 
   constructor(options: FleetOptions) {
@@ -133,7 +135,7 @@ class Fleet implements AsyncDisposable {
   /** Starts what is missing to two of each role. Resolves when all are ready. */
   async fill(): Promise<void> {
     for (const role of ROLES) {
-      for (let count = this.of(role).length; count < EACH; count++) await this.#launch(role, {})
+      for (let count = this.of(role).length; count < EACH; count++) await this.#launch(role)
     }
     await Promise.all(this.#running.map(async (one) => await one.ready()))
   }
@@ -146,16 +148,17 @@ class Fleet implements AsyncDisposable {
   }
 
   async replaceAll(env: Record<string, string>): Promise<void> {
-    await Promise.all(ROLES.map(async (role) => await this.#replace(role, env)))
+    this.#more = env
+    await Promise.all(ROLES.map(async (role) => await this.#replace(role)))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#running.map(async (one) => await one[Symbol.asyncDispose]()))
   }
 
-  async #replace(role: RoleName, env: Record<string, string>): Promise<void> {
+  async #replace(role: RoleName): Promise<void> {
     for (const former of this.of(role)) {
-      await (await this.#launch(role, env)).ready()
+      await (await this.#launch(role)).ready()
       this.#running.splice(this.#running.indexOf(former), 1)
       if (this.#leave(former)) await sleep(LEAVES_MS)
       await former[Symbol.asyncDispose]()
@@ -169,11 +172,11 @@ class Fleet implements AsyncDisposable {
     return listed !== undefined
   }
 
-  async #launch(role: RoleName, more: Record<string, string>): Promise<RoleProcess> {
+  async #launch(role: RoleName): Promise<RoleProcess> {
     const { directory, settings, behind } = this.#options
     const name = `${role}-${++this.#started}`
     const log = join(directory, `${name}.log`)
-    const one = await RoleProcess.start({ role, name, log, env: { ...settings, ...more } })
+    const one = await RoleProcess.start({ role, name, log, env: { ...settings, ...this.#more } })
     this.#running.push(one)
     behind.get(role)?.push(one.port)
     return one

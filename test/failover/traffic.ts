@@ -9,7 +9,11 @@ import type { Installation } from './installation.ts'
 /** Requests that a destination takes at once: a worker that is killed repeats at most these. */
 export const CONCURRENCY = { public: 30, paced: 6, private: 20 }
 const PER_SECOND = { public: 50, paced: 10, private: 20 }
+/** The rate of the paced destination. */
+export const PACE = 20
 const ANSWERS_MS = 200
+/** A timer may be so much early. */
+const TIMER_MS = 2
 /** A delivery that a fault breaks off is tried again soon. */
 const PATIENT = { retryPolicy: { strategy: 'schedule', scheduleSeconds: [1], maxAttempts: 50 } }
 const AGENTS = ['one', 'two']
@@ -41,6 +45,10 @@ export interface Measured {
   stoodMs: Record<Kind, number>
   lost: number
   duplicates: Record<Kind, number>
+  /** Requests that a destination had under way at once, at most. */
+  atOnce: Record<Kind, number>
+  /** Arrivals at the paced destination within a second, at most. */
+  inASecond: number
 }
 
 export interface Traffic extends AsyncDisposable {
@@ -64,7 +72,7 @@ export async function openTraffic(installation: Installation): Promise<Traffic> 
     const destination = {
       ...PATIENT,
       maxConcurrency: CONCURRENCY[kind],
-      ...(kind === 'paced' && { rateLimit: 2 * PER_SECOND.paced }),
+      ...(kind === 'paced' && { rateLimit: PACE }),
       ...(kind === 'private' && connector.destination),
     }
     const options = { destination, delayMs: ANSWERS_MS, keepsBodies: false }
@@ -116,7 +124,6 @@ function runningOf(
       const all: { lane: Lane; sent: readonly Sent[] }[] = []
       for (const lane of lanes) all.push({ lane, sent: await lane.load.stop() })
       const stoppedAt = performance.now()
-      ended(Math.max(...all.map(({ sent }) => sent.length)))
       for (const { lane, sent } of all) {
         const { arrivals } = lane.route.destination
         const accepted = sent.filter(isAccepted)
@@ -126,7 +133,8 @@ function runningOf(
       return await measured(installation, all, stoppedAt)
     },
     [Symbol.asyncDispose]: async () => {
-      for (const { load } of lanes) await load[Symbol.asyncDispose]()
+      const sent = await Promise.all(lanes.map(async ({ load }) => await load.stop()))
+      ended(Math.max(...sent.map(({ length }) => length)))
     },
   }
 }
@@ -147,6 +155,10 @@ async function measured(
     if (first === undefined || second === undefined || third === undefined) throw new Error('Three')
     return { public: first, paced: second, private: third }
   }
+  const timesOf = (one: (typeof accounts)[number]): number[] =>
+    [...one.arrivals.values()].flatMap((same) => same.map(({ atMs }) => atMs))
+  const atOnce = each((one) => mostWithin(timesOf(one), ANSWERS_MS - TIMER_MS))
+  const inASecond = each((one) => mostWithin(timesOf(one), 1_000)).paced
   const gone = new Set(await missing(installation, every))
   return {
     sent: every.length,
@@ -158,12 +170,11 @@ async function measured(
       stoppedAt,
     ),
     slowestMs: Math.round(Math.max(...every.map((one) => one.answeredAtMs - one.sentAtMs))),
-    stoodMs: each(({ arrivals }) => {
-      const times = [...arrivals.values()].flatMap((same) => same.map(({ atMs }) => atMs))
-      return longestGap(times, startedAt, stoppedAt)
-    }),
+    stoodMs: each((one) => longestGap(timesOf(one), startedAt, stoppedAt)),
     lost: accounts.reduce((sum, { account }) => sum + account.lost, 0) + gone.size,
     duplicates: each(({ account }) => account.duplicated),
+    atOnce,
+    inASecond,
   }
 }
 
@@ -184,4 +195,14 @@ function longestGap(times: readonly number[], from: number, to: number): number 
   const ordered = [from, ...within, to].toSorted((one, other) => one - other)
   const gaps = ordered.slice(1).map((time, at) => time - (ordered[at] ?? 0))
   return Math.round(Math.max(...gaps))
+}
+
+/** The most of these times within any span of so many milliseconds. */
+function mostWithin(times: readonly number[], spanMs: number): number {
+  const ordered = times.toSorted((one, other) => one - other)
+  let from = 0
+  return ordered.reduce((most, time, at) => {
+    while ((ordered[from] ?? time) <= time - spanMs) from++
+    return Math.max(most, at - from + 1)
+  }, 0)
 }
