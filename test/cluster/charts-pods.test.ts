@@ -223,7 +223,11 @@ test.each([
   )
   expect(found.length).toBe(chart === 'postern' ? 6 : 1)
   expect(monitor?.['spec']).toMatchObject({
-    podTargetLabels: ['app.kubernetes.io/component'],
+    podTargetLabels: [
+      'app.kubernetes.io/component',
+      // Two releases in a namespace have operators or agents of their own.
+      ...(chart === 'postern' ? [] : ['app.kubernetes.io/instance']),
+    ],
     podMetricsEndpoints: [{ port: 'ops', path: '/metrics' }],
   })
 })

@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { cp, mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 
 import { openCluster, type Cluster } from './cluster.ts'
 import { openCharts, LEAST, NAMESPACE, type Charts, type Rendered } from './rendered.ts'
+import { expectRunbook, Rules, testRules } from './rules.ts'
 
-const run = promisify(execFile)
 const CLUSTER_MS = 120_000
 const RUNTIME_CLASS = 'gvisor'
 
@@ -105,6 +103,7 @@ const EVERYTHING = {
   operator: {
     ...PODS,
     enabled: true,
+    grafanaDashboard: { enabled: true },
     networkPolicy: { monitoringFrom: [{ namespaceSelector: {} }] },
     operator: {
       watchNamespaces: [NAMESPACE],
@@ -140,6 +139,13 @@ const FOREIGN = {
   gatewayApi: { enabled: true, parentRefs: [{ name: 'gateway' }] },
 }
 
+/** The same of the operator. */
+const WATCHED = {
+  serviceMonitor: { enabled: true },
+  agentPodMonitor: { enabled: true },
+  prometheusRule: FOREIGN.prometheusRule,
+}
+
 const VALUES: [name: string, chart: string, values: object][] = [
   ['postern with the least values', 'postern', LEAST],
   ['postern for evaluation', 'postern', EVALUATION],
@@ -151,6 +157,7 @@ const VALUES: [name: string, chart: string, values: object][] = [
     'postern-connector',
     { image, operator: { watchNamespaces: [NAMESPACE] } },
   ],
+  ['postern-connector with everything', 'postern-connector', OPERATOR],
   ['postern-connector as agents', 'postern-connector', AGENT],
 ]
 
@@ -428,9 +435,16 @@ const identity = ({ apiVersion, kind, metadata }: Rendered): string =>
   `${apiVersion} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`
 
 test.each([
-  ['postern', { ...EVERYTHING, ...FOREIGN, operator: { enabled: true, crds: { enabled: false } } }],
+  [
+    'postern',
+    {
+      ...EVERYTHING,
+      ...FOREIGN,
+      operator: { ...WATCHED, enabled: true, crds: { enabled: false } },
+    },
+  ],
   ['postern', EVALUATION],
-  ['postern-connector', { image, crds: { enabled: false } }],
+  ['postern-connector', { ...OPERATOR, ...WATCHED, crds: { enabled: false } }],
   ['postern-connector', AGENT],
 ])('two releases of %s in a namespace share no object', async (chart, values) => {
   const one = (await charts.render(chart, values, { release: 'one' })).map(identity)
@@ -455,8 +469,11 @@ test.each([
   ['postern', { ...EVERYTHING, ...FOREIGN, operator: { ...EVERYTHING.operator, ...ODD } }],
   ['postern', EVALUATION],
   ['postern-connector', { image }],
-  ['postern-connector', OPERATOR],
-  ['postern-connector', { ...AGENT, serviceMonitor: { enabled: true } }],
+  ['postern-connector', { ...OPERATOR, ...WATCHED }],
+  [
+    'postern-connector',
+    { ...AGENT, serviceMonitor: { enabled: true }, prometheusRule: FOREIGN.prometheusRule },
+  ],
 ])(
   'names of %s that YAML takes for numbers or words of its own are texts',
   async (chart, values) => {
@@ -489,7 +506,7 @@ test.each(['docs/start.md', 'docs/kubernetes/install.md'])(
 )
 
 test('a release in two namespaces shares no object but the definitions', async () => {
-  const values = { ...EVERYTHING, ...FOREIGN, operator: { enabled: true } }
+  const values = { ...EVERYTHING, ...FOREIGN, operator: { ...WATCHED, enabled: true } }
   const one = (await charts.render('postern', values, { namespace: 'a' })).map(identity)
   const two = new Set((await charts.render('postern', values, { namespace: 'b' })).map(identity))
   expect(one.filter((name) => two.has(name) && !name.includes('CustomResourceDefinition'))).toEqual(
@@ -637,22 +654,8 @@ test(
   CLUSTER_MS,
 )
 
-const Rules = z.looseObject({
-  groups: z.array(
-    z.looseObject({
-      rules: z.array(
-        z.looseObject({
-          alert: z.string(),
-          expr: z.string(),
-          annotations: z.looseObject({ runbook_url: z.string().optional() }),
-        }),
-      ),
-    }),
-  ),
-})
-
 /** The alerts of a release in the namespace `a`. */
-async function rulesOf(values: object): Promise<z.infer<typeof Rules>> {
+async function rulesOf(values: object): Promise<Rules> {
   const prometheusRule = { enabled: true, runbookUrl: 'RUNBOOK_URL' }
   const all = { ...LEAST, serviceMonitor: { enabled: true }, prometheusRule, ...values }
   const objects = await charts.render('postern', all, { namespace: 'a' })
@@ -693,14 +696,6 @@ test('the volumes that are watched can lie in other namespaces', async () => {
 
 test('each alert opens when it must, has a runbook, and stays closed otherwise', async () => {
   const rules = await rulesOf({})
-  const runbook = readFileSync('docs/kubernetes/runbook.md', 'utf8').toLowerCase()
-  for (const { alert, annotations } of rules.groups.flatMap((group) => group.rules)) {
-    expect(runbook).toContain(`\n## ${alert.toLowerCase()}\n`)
-    expect(annotations.runbook_url).toBe(`RUNBOOK_URL#${alert.toLowerCase()}`)
-  }
-  await cp('test/cluster/rules.yaml', join(charts.scratch, 'rules.yaml'))
-  await writeFile(join(charts.scratch, 'rules-under-test.yaml'), JSON.stringify(rules))
-  const promtool = (await run('test/cluster/promtool.sh')).stdout.trim()
-  const { stdout } = await run(promtool, ['test', 'rules', 'rules.yaml'], { cwd: charts.scratch })
-  expect(stdout).toContain('SUCCESS')
+  expectRunbook(rules, 'RUNBOOK_URL')
+  expect(await testRules(charts, rules, 'test/cluster/rules.yaml')).toContain('SUCCESS')
 })

@@ -149,6 +149,9 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
 {{- fail "podMonitor.enabled: is true beside serviceMonitor.enabled. Prometheus would scrape each pod twice" -}}
 {{- end -}}
+{{- if and .Values.agentPodMonitor.enabled (ne .Values.mode "operator") -}}
+{{- fail "agentPodMonitor.enabled: is of agents that an operator runs. Set podMonitor.enabled for those of this release" -}}
+{{- end -}}
 {{- if not (include "postern-connector.imageValues" . | fromYaml).repository -}}
 {{- fail (ternary
   "image.repository: is missing. Name where your image of Postern lies: registry.example.com/postern"
