@@ -15,6 +15,7 @@ import { Presence } from '../core/db/processes/presence.ts'
 import { compileCidrs } from '../core/egress/address.ts'
 import { openEgress } from '../core/egress/egress.ts'
 import { capConnections } from '../core/http/connection-cap.ts'
+import { retireConnections } from '../core/http/retire-connections.ts'
 import { newId } from '../core/ids.ts'
 import { READS_POOL } from '../core/limits.ts'
 import { openLog } from '../core/log.ts'
@@ -134,3 +135,5 @@ readiness.is({ PostgreSQL: () => presence.check(), NATS: () => checkConnected(na
 log.info({ addresses: app.addresses(), opsPort: ops.port }, 'Listening')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 log.info('Stopping')
+readiness.waitsFor('api', 'The process is going away')
+await retireConnections(app.server)

@@ -11,6 +11,7 @@ import { Hosts } from '../../core/db/hosts/hosts.ts'
 import { compileCidrs } from '../../core/egress/address.ts'
 import { openEgress } from '../../core/egress/egress.ts'
 import { capConnections } from '../../core/http/connection-cap.ts'
+import { retireConnections } from '../../core/http/retire-connections.ts'
 import { deliveryStreamOf } from '../../core/jetstream/connect-nats.ts'
 import { INGEST_STATEMENT_TIMEOUT_MS } from '../../core/limits.ts'
 import { openLog } from '../../core/log.ts'
@@ -98,3 +99,5 @@ readiness.is({ PostgreSQL: () => ingest.ready() })
 
 log.info('Started')
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
+readiness.waitsFor('ingest', 'The process is going away')
+await retireConnections(ingest.app.server)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { answersOk } from '../../standalone/processes/answers-ok.ts'
 import { signal } from '../../standalone/processes/os-process.ts'
@@ -26,6 +27,8 @@ const PORT: Partial<Record<RoleName, string>> = {
 
 export interface RoleProcessOptions {
   role: RoleName
+  /** The copy of the repository that it runs: this one unless named. */
+  root?: string
   /** Its INSTANCE_NAME. */
   name: string
   log: string
@@ -41,12 +44,17 @@ export class RoleProcess implements AsyncDisposable {
   readonly #log: string
   readonly #running: Role
   #opsPort: number
+  #deaths = 0
 
   static async start(options: RoleProcessOptions): Promise<RoleProcess> {
     return new RoleProcess(options, await freePort(), await freePort())
   }
 
-  private constructor({ role, name, log, env }: RoleProcessOptions, port: number, ops: number) {
+  private constructor(
+    { role, root = '', name, log, env }: RoleProcessOptions,
+    port: number,
+    ops: number,
+  ) {
     this.role = role
     this.name = name
     this.port = port
@@ -55,7 +63,7 @@ export class RoleProcess implements AsyncDisposable {
     const setting = PORT[role]
     this.#running = startRole({
       name: role,
-      main: MAIN[role],
+      main: join(root, MAIN[role]),
       env: {
         ...env,
         INSTANCE_NAME: name,
@@ -64,7 +72,7 @@ export class RoleProcess implements AsyncDisposable {
       log,
       host: HOST,
       opsPort: ops,
-      print: () => {},
+      print: () => this.#deaths++,
       onPort: (opsPort) => (this.#opsPort = opsPort),
       stop: new AbortController().signal,
     })
@@ -76,6 +84,11 @@ export class RoleProcess implements AsyncDisposable {
 
   async isReady(): Promise<boolean> {
     return await answersOk(`http://${HOST}:${this.#opsPort}/readyz`)
+  }
+
+  /** How often it ended by itself. */
+  get deaths(): number {
+    return this.#deaths
   }
 
   /** The lines of its log, and of the processes before it, that say so. */

@@ -1,10 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** As stands before several gateways: each connection goes to the next of these ports at which somebody listens. */
+/**
+ * As stands before several gateways: each connection goes to the next of these ports at which somebody listens. Bytes and ends take
+ * `delayMs` each way.
+ */
 export async function openBalancer(
   port: number,
   behind: readonly number[],
+  delayMs = 0,
 ): Promise<AsyncDisposable> {
   const open = new Set<Socket>()
   let turn = 0
@@ -15,16 +19,16 @@ export async function openBalancer(
     open.add(upstream)
     upstream.on('connect', () => {
       isJoined = true
-      socket.pipe(upstream)
-      upstream.pipe(socket)
+      carry(socket, upstream, delayMs)
+      carry(upstream, socket, delayMs)
     })
     upstream.on('error', () => upstream.destroy())
     upstream.on('close', () => {
       open.delete(upstream)
-      if (isJoined || tries === 1) socket.destroy()
+      if (isJoined || tries === 1) leave(socket, delayMs)
       else join(socket, tries - 1)
     })
-    socket.on('close', () => upstream.destroy())
+    socket.on('close', () => leave(upstream, delayMs))
   }
   const server = createServer((socket) => {
     open.add(socket)
@@ -41,4 +45,15 @@ export async function openBalancer(
       await once(server, 'close')
     },
   }
+}
+
+function carry(from: Socket, to: Socket, delayMs: number): void {
+  if (delayMs === 0) return void from.pipe(to)
+  from.on('data', (chunk) => setTimeout(() => to.writable && to.write(chunk), delayMs))
+  from.on('end', () => setTimeout(() => to.end(), delayMs))
+}
+
+function leave(socket: Socket, delayMs: number): void {
+  if (delayMs === 0) socket.destroy()
+  else setTimeout(() => socket.destroySoon(), delayMs)
 }
