@@ -3,6 +3,8 @@ import type { PodFault } from './pods/agent-pod.ts'
 
 /** Things that this process knows of a Connector before its caches do. All of it can be found out again. */
 export interface Memory {
+  /** When this process first looked at the object. */
+  since: number
   /** When a POST last went out: a list from before says nothing of its outcome. */
   triedAt: number
   /** The connector as it was made or changed, until a newer list has it. */
@@ -29,6 +31,7 @@ export class Memories {
     const found = this.#byUid.get(uid)
     if (found !== undefined) return found
     const made: Memory = {
+      since: performance.now(),
       triedAt: Number.NEGATIVE_INFINITY,
       made: undefined,
       enrolled: undefined,

@@ -10,6 +10,7 @@ import { hasFinalizer } from '../runtime/objects/ownership.ts'
 import type { Outcome } from '../runtime/queue/controller.ts'
 import type { Deps } from '../world/deps.ts'
 import { FINALIZER, hold, tellChange, writeStatus } from '../world/lifecycle.ts'
+import { presenceIn } from '../world/presence.ts'
 import { childrenOf } from './children/children.ts'
 import { childName, selectorText } from './children/names.ts'
 import { refuseGuarded, refuseSecrets, refuseUnreadable } from './children/permitted.ts'
@@ -114,7 +115,8 @@ async function bringInLine(deps: Deps, wanted: Wanted, found: Found): Promise<vo
   const { client } = access
   const poller = access.poller('connectors', spec.projectId)
   found.poller = poller
-  const asked = { connector, spec, client, poller, memory, claims, clusterId }
+  const presenceOf = presenceIn(world, 'connectors')
+  const asked = { connector, spec, client, poller, memory, claims, clusterId, presenceOf }
   const { item, enrollmentKey } = await ensureRemote(asked)
   found.item = item
   // Its id is on record before anything else is done: the key can be had again, the connector must not be lost.

@@ -1,7 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { PosternError } from '../../clients/typescript/index.ts'
 import type { ConnectorSpec } from '../kinds/connector.ts'
+import { refusalOf, type Presence } from '../relay/adoption.ts'
 import type { Claims } from '../relay/claims.ts'
-import { markersOf, mayHave, nameInRelay, ownerInWords } from '../relay/markers.ts'
+import {
+  inWords,
+  isOwn,
+  markersOf,
+  nameInRelay,
+  ownerOf,
+  withoutRelease,
+  type Owner,
+} from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt } from '../relay/problem.ts'
 import type { Body, RelayClient } from '../relay/relay-client.ts'
@@ -12,14 +23,19 @@ import type { Memory } from './memory.ts'
 /** How long a key waits for a list that it needs. */
 const LIST_WAIT_MS = 1_500
 
-export interface Asked {
+/** An object, and where its connector is looked for. */
+export interface Sought {
   connector: KubeObject
   spec: ConnectorSpec
-  client: RelayClient
   poller: Poller
   memory: Memory
-  claims: Claims
   clusterId: string
+}
+
+interface Asked extends Sought {
+  client: RelayClient
+  claims: Claims
+  presenceOf: (owner: Owner) => Presence
 }
 
 /** The connector in the relay, and its key when it was just made. */
@@ -43,7 +59,8 @@ function itemOf(body: Body): Item {
  * Finds the connector of an object in the relay. A kill may have come between any two steps, so what is not in the status
  * is looked for by the markers in the metadata; a list from before our last try says nothing.
  */
-export function findRemote({ connector, spec, poller, memory }: Asked): Item | undefined {
+export function findRemote(asked: Sought): Item | undefined {
+  const { connector, spec, poller, memory } = asked
   const { snapshot } = poller
   if (snapshot === undefined) {
     poller.refuse()
@@ -60,9 +77,20 @@ export function findRemote({ connector, spec, poller, memory }: Asked): Item | u
     poller.wish()
     throw new Wait()
   }
-  return spec.connectorId === undefined
-    ? snapshot.byOwner.get(connector.metadata.uid ?? '')
-    : undefined
+  if (spec.connectorId !== undefined) return undefined
+  return snapshot.byOwner.get(connector.metadata.uid ?? '') ?? findLeft(asked)
+}
+
+/** The one that an earlier object of the same name has left: with `Retain`, or in a cluster that was restored. */
+function findLeft({ connector, clusterId, memory, poller }: Sought): Item | undefined {
+  const left = [...(poller.snapshot?.items.values() ?? [])].find(({ metadata }) => {
+    const owner = ownerOf(metadata)
+    return owner !== undefined && isOwn(clusterId, connector, owner)
+  })
+  if (left === undefined || (poller.snapshot?.startedAt ?? 0) > memory.since) return left
+  // An older list has connectors that the earlier object may have deleted.
+  poller.wish()
+  throw new Wait()
 }
 
 /** The connector as it is declared: made if it is not there, put right if it differs. */
@@ -100,15 +128,21 @@ async function make(asked: Asked): Promise<Remote> {
     // A refusal has made nothing, and no newer list is needed to know it.
     memory.triedAt = isRefusal(error) ? Number.NEGATIVE_INFINITY : performance.now()
     if (!hasCode(error, 'CONFLICT')) throw error
-    const holder = [...(poller.snapshot?.items.values() ?? [])].find(
-      ({ name }) => name === body.name,
-    )
-    const whose = holder && ownerInWords(holder.metadata)
-    throw new Halt(
-      'NameConflict',
-      `The name "${body.name}" is taken${whose === undefined ? '' : ` by ${whose}`}: set displayName to another one, or connectorId to take it over (${error.message})`,
-    )
+    throw new Halt('NameConflict', `${conflictOf(asked, body.name)} (${error.message})`)
   }
+}
+
+/** A name is no claim: a connector of that name is taken over by its id alone, which an object has from the start. */
+function conflictOf(asked: Asked, name: string): string {
+  const { poller, presenceOf, clusterId, memory } = asked
+  const holder = [...(poller.snapshot?.items.values() ?? [])].find((item) => item.name === name)
+  if (holder === undefined && (poller.snapshot?.startedAt ?? 0) < memory.since) throw new Wait()
+  const owner = holder && ownerOf(holder.metadata)
+  const whose = owner === undefined ? '' : ` by ${inWords(owner)}`
+  const taken = `The name "${name}" is taken${whose}: set displayName to another one`
+  const isAlive = owner?.clusterId === clusterId && presenceOf(owner) === 'alive'
+  if (holder === undefined || (isAlive && !owner.isReleased)) return taken
+  return `${taken}, or, to take it over, delete this object and create it again with connectorId: ${holder.id}`
 }
 
 /** A conflict may be with our own request, which is still under way or was answered to nobody. */
@@ -117,10 +151,17 @@ function isRefusal(error: unknown): boolean {
 }
 
 async function putRight(asked: Asked, found: Item): Promise<Item> {
-  const { connector, spec, client, memory, claims, clusterId, poller } = asked
-  if (!mayHave(clusterId, connector, found.metadata)) {
-    const owner = ownerInWords(found.metadata)
-    throw new Halt('NameConflict', `The connector ${found.id} belongs to ${owner}`)
+  const { connector, spec, client, memory, claims, clusterId, poller, presenceOf } = asked
+  const adoption = {
+    clusterId,
+    object: connector,
+    isNamed: spec.connectorId === found.id,
+    hasHad: connector['status']?.connectorId === found.id,
+    presenceOf,
+  }
+  const refusal = refusalOf(adoption, found.metadata)
+  if (refusal !== undefined) {
+    throw new Halt('NameConflict', `The connector ${found.id} ${refusal}`)
   }
   if (!claims.take(found.id, connector.metadata.uid ?? '')) {
     throw new Halt('NameConflict', `Another object has the connector ${found.id}`)
@@ -128,8 +169,7 @@ async function putRight(asked: Asked, found: Item): Promise<Item> {
   let item = found
   const name = wantedName(asked)
   const metadata = wantedMetadata(asked, found.metadata)
-  const isMarked = Object.entries(metadata).every(([key, value]) => found.metadata[key] === value)
-  if (found.name !== name || !isMarked) {
+  if (found.name !== name || !isDeepStrictEqual(metadata, found.metadata)) {
     const data = { name, metadata }
     item = itemOf(await client.api.updateConnector({ id: found.id, body: { data } }))
   }
@@ -153,5 +193,5 @@ function wantedMetadata(
   { connector, clusterId }: Asked,
   kept: Record<string, string>,
 ): Record<string, string> {
-  return { ...kept, ...markersOf(clusterId, connector) }
+  return { ...withoutRelease(kept), ...markersOf(clusterId, connector) }
 }

@@ -6,11 +6,12 @@ import type { KubeObject } from '../runtime/kube/object.ts'
 import { controllerOf } from '../runtime/objects/ownership.ts'
 import { STATEFUL_SET } from '../world/child-kinds.ts'
 import type { Deps } from '../world/deps.ts'
-import { deletedForMs, deleteFromRelay, letGo } from '../world/lifecycle.ts'
+import { deletedForMs, letGo } from '../world/lifecycle.ts'
+import { endInRelay } from '../world/release.ts'
 import { fromText } from '../world/trimmed.ts'
 import { childName } from './children/names.ts'
 import type { Memory } from './memory.ts'
-import { findRemote, type Asked } from './remote.ts'
+import { findRemote, type Sought } from './remote.ts'
 
 const DRAIN_POLL_MS = 1_000
 /** Beyond the grace period of the pods. */
@@ -26,27 +27,33 @@ export async function removeConnector(
   memory: Memory,
 ): Promise<{ againMs?: number }> {
   if (!(await isDrained(deps, connector, spec))) return { againMs: DRAIN_POLL_MS }
-  if (spec.deletionPolicy === 'Delete') {
-    await deleteFromRelay(deps, { kind: CONNECTOR, object: connector }, async (access) => {
-      const { client } = access
-      const poller = access.poller('connectors', spec.projectId)
-      const { claims, clusterId } = deps
-      const asked = { connector, spec, client, poller, memory, claims, clusterId }
-      const id = ownId(asked)
-      if (id !== undefined)
-        await deleteRemote(deps, connector, async () => await client.api.deleteConnector({ id }))
+  await endInRelay(deps, { kind: CONNECTOR, object: connector }, (access) => {
+    const { api } = access.client
+    const id = ownId({
+      connector,
+      spec,
+      memory,
+      poller: access.poller('connectors', spec.projectId),
+      clusterId: deps.clusterId,
     })
-  }
+    if (id === undefined) return undefined
+    return {
+      read: async () => await api.getConnector({ id }),
+      write: async (metadata) => await api.updateConnector({ id, body: { data: { metadata } } }),
+      remove: async () =>
+        await deleteRemote(deps, connector, async () => await api.deleteConnector({ id })),
+    }
+  })
   await letGo(deps, CONNECTOR, connector)
   return {}
 }
 
 /** The connector that this object has made or taken over; one that it names and never had is another's. */
-function ownId(asked: Asked): string | undefined {
+function ownId(asked: Sought): string | undefined {
   const { connector, memory, poller } = asked
+  const found = findRemote(asked)
   const known: string | undefined = memory.made?.item.id ?? connector['status']?.connectorId
   if (known !== undefined) return known
-  const found = findRemote(asked)
   const isOurs =
     found && poller.snapshot?.byOwner.get(connector.metadata.uid ?? '')?.id === found.id
   return isOurs === true ? found?.id : undefined

@@ -5,7 +5,8 @@ import { Wait } from '../connector/remote.ts'
 import { CONNECTION } from '../kinds/connection.ts'
 import { DESTINATION } from '../kinds/destination.ts'
 import { SOURCE } from '../kinds/source.ts'
-import { markersOf, mayHave, ownerInWords } from '../relay/markers.ts'
+import { refusalOf } from '../relay/adoption.ts'
+import { markersOf } from '../relay/markers.ts'
 import type { Item, Poller } from '../relay/poller.ts'
 import { Halt, problemOf } from '../relay/problem.ts'
 import type { Body } from '../relay/relay-client.ts'
@@ -15,14 +16,9 @@ import type { Kind, KubeObject } from '../runtime/kube/object.ts'
 import { hasFinalizer } from '../runtime/objects/ownership.ts'
 import type { Outcome } from '../runtime/queue/controller.ts'
 import type { Deps } from '../world/deps.ts'
-import {
-  deleteFromRelay,
-  FINALIZER,
-  hold,
-  letGo,
-  tellChange,
-  writeStatus,
-} from '../world/lifecycle.ts'
+import { FINALIZER, hold, letGo, tellChange, writeStatus } from '../world/lifecycle.ts'
+import { presenceIn } from '../world/presence.ts'
+import { endInRelay } from '../world/release.ts'
 import { connectionBody, destinationBody, sourceBody, type Read } from './bodies.ts'
 import { conditionsOf, type Ending } from './state.ts'
 
@@ -42,7 +38,11 @@ export interface Declared {
 interface Calls {
   create(input: { body: Body; projectId: string | undefined }): Promise<Body>
   upsert(input: { name: string; body: Body; projectId: string | undefined }): Promise<Body>
-  update(input: { id: string; body: { data: { name: string } } }): Promise<Body>
+  get(input: { id: string }): Promise<Body>
+  update(input: {
+    id: string
+    body: { data: { name: string } | { metadata: Record<string, string> } }
+  }): Promise<Body>
   delete(input: { id: string }): Promise<undefined>
 }
 
@@ -55,6 +55,7 @@ export const DECLARED: readonly Declared[] = [
     callsOf: (api) => ({
       create: api.createSource,
       upsert: api.upsertSource,
+      get: api.getSource,
       update: api.updateSource,
       delete: api.deleteSource,
     }),
@@ -67,6 +68,7 @@ export const DECLARED: readonly Declared[] = [
     callsOf: (api) => ({
       create: api.createDestination,
       upsert: api.upsertDestination,
+      get: api.getDestination,
       update: api.updateDestination,
       delete: api.deleteDestination,
     }),
@@ -79,6 +81,7 @@ export const DECLARED: readonly Declared[] = [
     callsOf: (api) => ({
       create: api.createConnection,
       upsert: api.upsertConnection,
+      get: api.getConnection,
       update: api.updateConnection,
       delete: api.deleteConnection,
     }),
@@ -148,7 +151,7 @@ async function bringInLine(
   if (found !== undefined && isSame) return { resource: found.body, hash }
   const namesake = named(poller, name)
   const taken = found ?? namesake
-  refuseForeign(deps, object, [found, namesake])
+  refuseForeign(deps, { listed, id }, object, [found, namesake])
   if (taken !== undefined && !deps.claims.take(taken.id, uid)) {
     throw new Halt('NameConflict', `Another object has "${taken.name}" (${taken.id})`)
   }
@@ -196,14 +199,20 @@ function find(poller: Poller, id: string | undefined, uid: string): Item | undef
 
 /** A resource of that name that nobody owns is taken over; one that belongs to another object is left alone. */
 function refuseForeign(
-  { clusterId }: Deps,
+  { clusterId, world }: Deps,
+  { listed, id }: Pick<Declared, 'listed' | 'id'>,
   object: KubeObject,
   items: readonly (Item | undefined)[],
 ): void {
+  const presenceOf = presenceIn(world, listed)
   for (const item of items) {
-    if (item === undefined || mayHave(clusterId, object, item.metadata)) continue
-    const owner = ownerInWords(item.metadata)
-    throw new Halt('NameConflict', `"${item.name}" (${item.id}) belongs to ${owner}`)
+    if (item === undefined) continue
+    const hasHad = object['status']?.[id] === item.id
+    const adoption = { clusterId, object, isNamed: false, hasHad, presenceOf }
+    const refusal = refusalOf(adoption, item.metadata)
+    if (refusal !== undefined) {
+      throw new Halt('NameConflict', `"${item.name}" (${item.id}) ${refusal}`)
+    }
   }
 }
 
@@ -213,14 +222,18 @@ async function remove(
   object: KubeObject,
 ): Promise<void> {
   const { spec, metadata, status } = object
-  if (spec.deletionPolicy !== 'Retain') {
-    await deleteFromRelay(deps, { kind, object }, async (access) => {
-      const known: string | undefined =
-        status?.[id] ??
-        find(access.poller(listed, spec.projectId), undefined, metadata.uid ?? '')?.id
-      if (known !== undefined) await removeResource(callsOf(access.client.api), known)
-    })
-  }
+  await endInRelay(deps, { kind, object }, (access) => {
+    const found = find(access.poller(listed, spec.projectId), status?.[id], metadata.uid ?? '')
+    const resourceId: string | undefined = status?.[id] ?? found?.id
+    if (resourceId === undefined) return undefined
+    const calls = callsOf(access.client.api)
+    return {
+      read: async () => await calls.get({ id: resourceId }),
+      write: async (texts) =>
+        await calls.update({ id: resourceId, body: { data: { metadata: texts } } }),
+      remove: async () => await removeResource(calls, resourceId),
+    }
+  })
   await letGo(deps, kind, object)
 }
 

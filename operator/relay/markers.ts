@@ -8,7 +8,19 @@ const NAMESPACE = `${GROUP}/namespace`
 const NAME = `${GROUP}/name`
 const UID = `${GROUP}/uid`
 
+const RELEASED = `${GROUP}/released`
+
 const NAME_LENGTH_MAX = 100
+
+/** An object that a resource names in its metadata. */
+export interface Owner {
+  clusterId: string
+  namespace: string
+  name: string
+  uid: string
+  /** The object went, and left the resource to whichever names it next. */
+  isReleased: boolean
+}
 
 /** Says in a resource's metadata which object of which cluster it belongs to. */
 export function markersOf(clusterId: string, { metadata }: KubeObject): Record<string, string> {
@@ -27,24 +39,34 @@ export function ownerIn(
   return (metadata) => (metadata[CLUSTER] === clusterId ? metadata[UID] : undefined)
 }
 
-/** Whom a resource belongs to, in words; undefined when it is nobody's. */
-export function ownerInWords(metadata: Record<string, string>): string | undefined {
-  if (metadata[UID] === undefined) return undefined
-  return `${metadata[NAMESPACE]}/${metadata[NAME]} of the cluster ${metadata[CLUSTER]}`
+/** Whom a resource belongs to, or belonged to until it was released; undefined when it is nobody's. */
+export function ownerOf(metadata: Record<string, string>): Owner | undefined {
+  const { [CLUSTER]: clusterId = '', [NAMESPACE]: namespace = '', [NAME]: name = '' } = metadata
+  const { [UID]: uid, [RELEASED]: releasedAt } = metadata
+  if (uid === undefined) return undefined
+  return { clusterId, namespace, name, uid, isReleased: releasedAt !== undefined }
 }
 
-/**
- * Whether an object may have a resource: one that is nobody's or its own, or that of an object of its cluster, namespace
- * and name, which has to be gone (`deletionPolicy: Retain`).
- */
-export function mayHave(
-  clusterId: string,
-  { metadata: { namespace, name, uid } }: KubeObject,
-  metadata: Record<string, string>,
-): boolean {
-  if (metadata[UID] === undefined) return true
-  if (metadata[CLUSTER] !== clusterId) return false
-  return metadata[UID] === uid || (metadata[NAMESPACE] === namespace && metadata[NAME] === name)
+export function inWords({ clusterId, namespace, name }: Omit<Owner, 'uid' | 'isReleased'>): string {
+  return `${namespace}/${name} of the cluster ${clusterId}`
+}
+
+/** It is the object's own, or that of an object of its cluster, namespace and name, which has to be gone. */
+export function isOwn(clusterId: string, { metadata }: KubeObject, owner: Owner): boolean {
+  if (owner.clusterId !== clusterId) return false
+  if (owner.uid === metadata.uid) return true
+  return owner.namespace === metadata.namespace && owner.name === metadata.name
+}
+
+/** The metadata of a resource whose object leaves it: another may have it then. */
+export function released(metadata: Record<string, string>): Record<string, string> {
+  return { ...metadata, [RELEASED]: new Date().toISOString() }
+}
+
+/** Whatever stands in the metadata, without the word of an object that has left it. */
+export function withoutRelease(metadata: Record<string, string>): Record<string, string> {
+  const { [RELEASED]: _, ...kept } = metadata
+  return kept
 }
 
 /** Names are unique in a project, in which several clusters may have the same objects. */

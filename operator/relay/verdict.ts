@@ -44,7 +44,9 @@ export function verdictOf({ method, status, text, hasProject }: Answer, isKnown:
     if (method === 'GET' && List.safeParse(body).success) return { kind: 'done', isProof: true }
     const isEmpty = text === '' && status === 204
     const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-    return method !== 'GET' && (isEmpty || isObject)
+    // Whatever answers may have an object with an id: it is one of ours where a list has come before.
+    const isResource = isKnown && Item.safeParse(body).success
+    return isResource || (method !== 'GET' && (isEmpty || isObject))
       ? { kind: 'done', isProof: false }
       : foreign(status)
   }

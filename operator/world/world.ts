@@ -39,6 +39,7 @@ export interface World {
   disruptionBudgets: Store<KubeObject>
   networkPolicies: Store<KubeObject>
   pods: Store<KubeObject>
+  watches(namespace: string): boolean
   run(signal: AbortSignal): Promise<void>
   /** Every list has come once. */
   synced: Promise<unknown>
@@ -90,6 +91,7 @@ export function openWorld(client: KubeClient, namespaces: readonly string[], log
     networkPolicies: child(NETWORK_POLICY),
     pods,
     synced: Promise.all(reflectors.map(async ({ synced }) => await synced)),
+    watches: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
     async run(signal) {
       await Promise.all(reflectors.map(async (reflector) => await reflector.run(signal)))
     },
