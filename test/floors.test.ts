@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { imports, programOf, ROOT, sources } from './kit/source-files.ts'
+import { circles, imports, programOf, ROOT, sources } from './kit/source-files.ts'
 
 /**
  * The rooms of a program, from the ground up. A room is a folder without its subfolders, or a file that is listed by
@@ -203,6 +203,28 @@ test.for(FLOORS.map((floors) => [programOf(floors[0]?.[0] ?? ''), floors] as con
   },
 )
 
+test('no files import each other in a circle', () => {
+  expect(circles(imports())).toEqual([])
+  const edges = [
+    { from: 'a', to: 'b' },
+    { from: 'b', to: 'c' },
+    { from: 'c', to: 'a' },
+    { from: 'c', to: 'd' },
+    { from: 'e', to: 'e' },
+  ]
+  expect(circles(edges)).toEqual([['a', 'b', 'c'], ['e']])
+})
+
+test('a file that ships is imported by a file that ships', () => {
+  const shippedFiles = new Set(shipped)
+  const importers = Map.groupBy(imports(), ({ to }) => to)
+  const bad = shipped.filter((file) => {
+    const own = importers.get(file) ?? []
+    return own.length > 0 && !own.some(({ from }) => shippedFiles.has(from))
+  })
+  expect(bad).toEqual([])
+})
+
 test('nothing that operator and connector-agent import leads to the database', () => {
   const next = Map.groupBy(imports(), ({ from }) => from)
   const reached = new Set(
@@ -249,5 +271,5 @@ test('a fixture is imported by tests alone', () => {
 })
 
 function isTest(file: string): boolean {
-  return /\.(test|fixture)\.ts$/.test(file)
+  return /\.(test|fixture)\.tsx?$/.test(file)
 }

@@ -14,7 +14,7 @@ import {
   SERVFAIL,
   type NameServer,
   type Zone,
-} from './name-server.ts'
+} from './name-server.fixture.ts'
 import { Names } from './names.ts'
 import { candidates, readSearchList } from './resolv-conf.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { A, openNameServer } from '../../core/egress/name-server.ts'
+import { A, openNameServer } from '../../core/egress/name-server.fixture.ts'
 import { startRelay, type Relay } from '../faults/relay.ts'
 import { openRoute, type Route } from '../faults/route.ts'
 import type { Wish } from './attacker.ts'

@@ -17,7 +17,7 @@ const SKIPPED = new Set([
 
 /** Every text file of the repository, by its path from the root. */
 export const files = filesBelow(ROOT)
-export const sources = files.filter((file) => file.endsWith('.ts'))
+export const sources = files.filter((file) => /\.tsx?$/.test(file))
 
 function filesBelow(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true })
@@ -52,4 +52,27 @@ export function specifiersIn(file: string): string[] {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const found = text.matchAll(/(?:\bfrom|\bimport|\bimport\(|\.resolve\()\s*'([^']+)'/g)
   return [...found].map(([, name]) => name ?? '')
+}
+
+/** Groups of files that import each other in a circle, types included; each sorted. */
+export function circles(edges: readonly { from: string; to: string }[]): string[][] {
+  const next = Map.groupBy(edges, ({ from }) => from)
+  const reach = new Map([...next.keys()].map((file) => [file, reachedFrom(file, next)]))
+  const isBack = (file: string, other: string): boolean => reach.get(other)?.has(file) === true
+  const groups = [...reach].flatMap(([file, reached]) =>
+    reached.has(file) ? [[...reached].filter((other) => isBack(file, other)).toSorted()] : [],
+  )
+  return [...new Map(groups.map((group) => [group.join(), group])).values()]
+}
+
+function reachedFrom(file: string, next: ReadonlyMap<string, { to: string }[]>): Set<string> {
+  const reached = new Set<string>()
+  const open = [file]
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const { to } of next.get(at) ?? []) {
+      if (!reached.has(to)) open.push(to)
+      reached.add(to)
+    }
+  }
+  return reached
 }

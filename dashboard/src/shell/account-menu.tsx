@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
 import { Icon } from '../parts/icon.tsx'
-import { showHelp } from './hotkeys.tsx'
+import { showHelp } from './overlays.ts'
 import { signOut, useSession } from './session.ts'
 import { setTheme, themeNow, THEMES } from './theme.ts'
 

@@ -4,7 +4,7 @@ import { Icon } from '../parts/icon.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { Bell } from './bell.tsx'
 import type { Current } from './current.ts'
-import { openPalette } from './hotkeys.tsx'
+import { openPalette } from './overlays.ts'
 
 export function Bar({ current }: { current: Current | undefined }) {
   return (

@@ -3,15 +3,10 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 
 import type { Current } from './current.ts'
 import { useKeys } from './keys.ts'
+import { OPEN_EVENT } from './overlays.ts'
 
 const Palette = lazy(() => import('./palette.tsx').then((page) => ({ default: page.Palette })))
 const Help = lazy(() => import('./help.tsx').then((page) => ({ default: page.Help })))
-
-const OPEN = 'postern:open'
-
-export const openPalette = (): void =>
-  void dispatchEvent(new CustomEvent(OPEN, { detail: 'palette' }))
-export const showHelp = (): void => void dispatchEvent(new CustomEvent(OPEN, { detail: 'help' }))
 
 /** Keys that work on every page, and what they open. */
 export function Hotkeys({ current }: { current: Current | undefined }) {
@@ -27,10 +22,10 @@ export function Hotkeys({ current }: { current: Current | undefined }) {
       event.preventDefault()
       setOpen('palette')
     }
-    addEventListener(OPEN, show)
+    addEventListener(OPEN_EVENT, show)
     addEventListener('keydown', press)
     return () => {
-      removeEventListener(OPEN, show)
+      removeEventListener(OPEN_EVENT, show)
       removeEventListener('keydown', press)
     }
   }, [])

@@ -9,7 +9,7 @@ import {
 } from '../../../core/tracing/trace-context.ts'
 import type { NewSpan, Trace, Tracing } from '../../../core/tracing/tracing.ts'
 import type { Destination } from './destination.ts'
-import type { Outgoing } from './make-attempt.ts'
+import type { Outgoing } from './outgoing.ts'
 
 /** An attempt under way, as its trace sees it. */
 export interface TracedAttempt {

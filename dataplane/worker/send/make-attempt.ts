@@ -1,7 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import { deliveryHeaders, parseHeaders } from '../../../core/delivery/delivery-headers.ts'
 import { sign } from '../../../core/delivery/signature.ts'
-import type { AttemptTrigger } from '../../../core/delivery/states.ts'
 import {
   unsent,
   type AttemptRequest,
@@ -13,6 +12,7 @@ import type { Attempted, Made, TypeIds } from '../record/recorder.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { TraceAttempt, TracedAttempt } from './attempt-traces.ts'
 import type { Destination } from './destination.ts'
+import type { Outgoing } from './outgoing.ts'
 import type { Reach } from './reach.ts'
 
 export interface AttemptDeps {
@@ -22,28 +22,6 @@ export interface AttemptDeps {
   tokens: AccessTokens
   /** Undefined while traces are off. */
   trace?: TraceAttempt | undefined
-}
-
-/** The content of an attempt; facts that are null have no header. */
-export interface Outgoing {
-  deliveryId: string
-  eventId: string | null
-  connectionId: string | null
-  attemptTrigger: AttemptTrigger
-  /** Attempts made before this one. */
-  attemptNumber: number
-  /** Its event was delivered before. */
-  isReplay?: boolean
-  /** When a worker asked for it, on the monotonic clock. */
-  askedAt?: number
-  event: {
-    /** As they are stored. */
-    headers: string
-    verifiedWith: string | null
-    remoteIp: string
-    sourceName: string | null
-  }
-  body: Buffer
 }
 
 /** Who an attempt failed at, when not the destination: its token endpoint, by its URL. */

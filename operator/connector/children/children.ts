@@ -11,18 +11,11 @@ import {
   STATEFUL_SET,
 } from '../../world/child-kinds.ts'
 import { childName, labelsOf, selectorOf } from './names.ts'
-import { podSpec } from './pod.ts'
+import { podSpec, type Surroundings } from './pod.ts'
 
 export interface Child {
   kind: Kind
   object: KubeObject
-}
-
-export interface Surroundings {
-  /** The image where the Connector names none. */
-  image: string
-  baseUrl: string
-  hasCa: boolean
 }
 
 /** A hash of a child as it is wanted. */

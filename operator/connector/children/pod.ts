@@ -1,13 +1,12 @@
 import type { ConnectorSpec } from '../../kinds/connector.ts'
 import type { KubeObject } from '../../runtime/kube/object.ts'
 import { AGENT_CONTAINER } from '../../world/child-kinds.ts'
-import type { Surroundings } from './children.ts'
 import { childName, selectorOf } from './names.ts'
 
 const OPS_PORT = 9090
 const GRACE_SECONDS = 75
-/** A group of nobody: files of a volume that the agent may read. */
-const GROUP = 65_532
+/** A group without rights of its own, which may read the files of volumes. */
+const FILES_GROUP = 65_532
 
 const STATE_DIR = '/var/lib/postern'
 const ENROLMENT_DIR = '/etc/postern/enrollment'
@@ -16,6 +15,13 @@ const CA_DIR = '/etc/postern/destination-ca'
 
 export const KEY_FILE = 'enrollment-key'
 export const CA_FILE = 'ca.crt'
+
+export interface Surroundings {
+  /** The image where the Connector names none. */
+  image: string
+  baseUrl: string
+  hasCa: boolean
+}
 
 /** A pod as the profile `restricted` wants it: no token of Kubernetes, no root, nothing to write to but memory. */
 export function podSpec(
@@ -32,7 +38,7 @@ export function podSpec(
     terminationGracePeriodSeconds: template.terminationGracePeriodSeconds,
     securityContext: {
       runAsNonRoot: true,
-      fsGroup: GROUP,
+      fsGroup: FILES_GROUP,
       seccompProfile: { type: 'RuntimeDefault' },
       ...template.securityContext,
     },

@@ -2,13 +2,7 @@ import { isUtf8 } from 'node:buffer'
 
 import iconv from 'iconv-lite'
 
-import { shiftedDecoderOf } from './shifted-charset.ts'
-
-/** `isWhole` is false where bytes are none of the charset: U+FFFD stands for them. */
-export interface Decoded {
-  text: string
-  isWhole: boolean
-}
+import { shiftedDecoderOf, type Decoded } from './shifted-charset.ts'
 
 type Decoder = (bytes: Uint8Array) => Decoded
 

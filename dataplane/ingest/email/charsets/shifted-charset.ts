@@ -1,5 +1,4 @@
 import { SIX_BITS } from './base64-alphabet.ts'
-import type { Decoded } from './charset.ts'
 
 /*
  * Charsets of seven bits that shift between ASCII and something else, which a decoder of the platform reads once the shifts
@@ -17,6 +16,12 @@ const HIGH = 0x80
 
 /** `ESC $ ) C`, which names the set once. (RFC 1557) */
 const KOREAN = Buffer.from('\x1b$)C', 'latin1')
+
+/** `isWhole` is false where bytes are none of the charset: U+FFFD stands for them. */
+export interface Decoded {
+  text: string
+  isWhole: boolean
+}
 
 export function shiftedDecoderOf(label: string): ((bytes: Uint8Array) => Decoded) | undefined {
   switch (label) {

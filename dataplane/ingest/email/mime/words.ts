@@ -1,10 +1,5 @@
-import {
-  decodeAs,
-  decodeUndeclared,
-  isUndeclared,
-  labelOf,
-  type Decoded,
-} from '../charsets/charset.ts'
+import { decodeAs, decodeUndeclared, isUndeclared, labelOf } from '../charsets/charset.ts'
+import type { Decoded } from '../charsets/shifted-charset.ts'
 import { decodeBase64, escapedByte } from './transfer-encoding.ts'
 
 /** A text that is not wholly as its sender wrote it; `label` is the charset or the transfer encoding, as it was named. */
