@@ -8,11 +8,11 @@ import type { IdentityFile } from './relay/identity.ts'
 import { openReach } from './relay/proxy.ts'
 import { openRelay } from './relay/relay.ts'
 import { openDestinations } from './requests/destinations.ts'
+import { whyClock } from './requests/explain.ts'
 import { performer, type Performed } from './requests/perform.ts'
 import { RecentAnswers } from './requests/recent-answers.ts'
 import { FileText, secureContextFor } from './settings/certificates.ts'
 import type { AgentSettings } from './settings/settings.ts'
-import { whyClock } from './telling/explain.ts'
 import { openMetrics } from './telling/metrics.ts'
 
 interface AgentOptions {

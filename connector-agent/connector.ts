@@ -12,7 +12,7 @@ import {
 } from './relay/identity.ts'
 import type { Reach } from './relay/proxy.ts'
 import { codeOf, NO_KEY, type Relay, type RelayAnswer } from './relay/relay.ts'
-import { whyEnded, whyNotConnected, whyNotEnrolled, whyUnreachable } from './telling/explain.ts'
+import { whyEnded, whyNotConnected, whyNotEnrolled, whyUnreachable } from './requests/explain.ts'
 import type { Metrics } from './telling/metrics.ts'
 import { Telling } from './telling/telling.ts'
 import { backoffMs, waitMs } from './tunnel/backoff.ts'

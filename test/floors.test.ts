@@ -215,6 +215,23 @@ test('no files import each other in a circle', () => {
   expect(circles(edges)).toEqual([['a', 'b', 'c'], ['e']])
 })
 
+/** Programs whose folders have no floors. */
+const WITHOUT_FLOORS = [
+  'clients',
+  'connector-agent',
+  'dashboard',
+  'dataplane/gateway',
+  'standalone',
+]
+
+test.for(WITHOUT_FLOORS)('no folders of %s import each other in a circle', (program) => {
+  const own = new Set(shipped.filter((file) => file.startsWith(`${program}/`)))
+  const edges = imports()
+    .filter(({ from, to }) => own.has(from) && own.has(to) && dirname(from) !== dirname(to))
+    .map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
+  expect(circles(edges)).toEqual([])
+})
+
 test('a file that ships is imported by a file that ships', () => {
   const shippedFiles = new Set(shipped)
   const importers = Map.groupBy(imports(), ({ to }) => to)

@@ -1,7 +1,7 @@
 import { openPostern, PosternError, type Postern } from '../../clients/typescript/index.ts'
 import type { Reach } from '../relay/proxy.ts'
 import { callRelay, type RelayReply } from '../relay/relay-call.ts'
-import { whyUnreachable } from '../telling/explain.ts'
+import { whyUnreachable } from '../requests/explain.ts'
 
 export type Api = Postern
 

@@ -9,8 +9,8 @@ import {
   type ResponseHead,
   STREAM_WINDOW_BYTES,
 } from '../../core/tunnel/protocol.ts'
-import { whyUnanswered } from '../telling/explain.ts'
 import type { Answer, Perform } from '../tunnel/streams.ts'
+import { whyUnanswered } from './explain.ts'
 import type { RecentAnswers } from './recent-answers.ts'
 
 /** A request that was made, for those who watch: metrics, log, a person. */

@@ -3,10 +3,10 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
+import { watchSequences } from './parts/keys.ts'
 import { beginPage, router } from './router.tsx'
-import { watchSequences } from './shell/keys.ts'
-import { queryClient } from './shell/query-client.ts'
-import { applyTheme } from './shell/theme.ts'
+import { queryClient } from './session/query-client.ts'
+import { applyTheme } from './session/theme.ts'
 
 beginPage()
 applyTheme()

@@ -10,10 +10,10 @@ import { PosternError } from './api/reach.ts'
 import { beginEvent } from './pages/event/queries.ts'
 import { beginOverview } from './pages/overview/queries.ts'
 import * as searches from './routes/searches.ts'
+import { queryClient } from './session/query-client.ts'
+import { projectsQuery, sessionQuery } from './session/session.ts'
 import { NotFoundPage, PageFault } from './shell/faults.tsx'
 import { Frame } from './shell/frame.tsx'
-import { queryClient } from './shell/query-client.ts'
-import { projectsQuery, sessionQuery } from './shell/session.ts'
 
 const root = createRootRoute({
   component: Frame,

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react'
 
-import { OWNERS_ONLY, useProject } from '../shell/project.tsx'
+import { OWNERS_ONLY, useProject } from '../session/project.tsx'
 import { Confirm } from './dialog.tsx'
 
 /** For owners and admins, who are asked first. Members see the button, and why it is off. */

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react'
 
-import { withPassword } from './password/with-password.ts'
 import { ActionFault } from './states.tsx'
+import { withPassword } from './with-password.ts'
 
 /** A native modal dialog: the browser keeps the focus inside, and Escape closes it. */
 export function Dialog({

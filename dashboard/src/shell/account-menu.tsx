@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
 import { Icon } from '../parts/icon.tsx'
-import { showHelp } from './overlays.ts'
-import { signOut, useSession } from './session.ts'
-import { setTheme, themeNow, THEMES } from './theme.ts'
+import { signOut, useSession } from '../session/session.ts'
+import { setTheme, themeNow, THEMES } from '../session/theme.ts'
+import { showHelp } from './keyboard/overlays.ts'
 
 import './account-menu.css'
 

@@ -1,10 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 
 import { Icon } from '../parts/icon.tsx'
+import type { Current } from '../session/current.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { Bell } from './bell.tsx'
-import type { Current } from './current.ts'
-import { openPalette } from './overlays.ts'
+import { openPalette } from './keyboard/overlays.ts'
 
 export function Bar({ current }: { current: Current | undefined }) {
   return (

@@ -2,9 +2,9 @@ import { Outlet, useParams } from '@tanstack/react-router'
 import { Suspense } from 'react'
 
 import { Skeleton } from '../parts/states.tsx'
+import { useCurrent } from '../session/current.ts'
 import { Bar } from './bar.tsx'
-import { useCurrent } from './current.ts'
-import { Hotkeys } from './hotkeys.tsx'
+import { Hotkeys } from './keyboard/hotkeys.tsx'
 import { OfflineStrip } from './offline.tsx'
 import { Rail } from './rail.tsx'
 

@@ -1,8 +1,8 @@
 import { Outlet, useParams } from '@tanstack/react-router'
 
 import { Missing, Skeleton } from '../parts/states.tsx'
-import { useCurrent } from './current.ts'
-import { ProjectScope } from './project.tsx'
+import { useCurrent } from '../session/current.ts'
+import { ProjectScope } from '../session/project.tsx'
 
 /** The pages of an organisation. Billing is asked by any project of it. */
 export function OrganisationPage() {

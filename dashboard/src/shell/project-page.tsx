@@ -2,9 +2,9 @@ import { Outlet, useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
 import { Missing, Skeleton } from '../parts/states.tsx'
-import { ProjectScope } from './project.tsx'
+import { ProjectScope } from '../session/project.tsx'
+import { keepProject, useReach } from '../session/session.ts'
 import { QuotaStrip } from './quota-strip.tsx'
-import { keepProject, useReach } from './session.ts'
 
 export function ProjectPage() {
   const { projectId } = useParams({ from: '/inside/p/$projectId' })

@@ -1,6 +1,6 @@
 import { whole } from '../parts/words/numbers.ts'
 import { Time } from '../parts/words/time.tsx'
-import { useUsage } from './usage.ts'
+import { useUsage } from '../session/usage.ts'
 
 /** Stands on every page of a project while the quota is used up. */
 export function QuotaStrip() {

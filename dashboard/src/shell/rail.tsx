@@ -1,7 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 
-import type { Current } from './current.ts'
+import type { Current } from '../session/current.ts'
 
 const PROJECT = [
   ['/p/$projectId', 'Overview'],

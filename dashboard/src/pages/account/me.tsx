@@ -7,9 +7,9 @@ import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useSessionSaved } from '../../parts/forms/use-saved.ts'
 import { toast } from '../../parts/toast.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { useOptions } from '../../shell/options.ts'
-import { signOut, useSession } from '../../shell/session.ts'
-import { ProviderButton } from '../outside/provider-button.tsx'
+import { useOptions } from '../../session/options.ts'
+import { signOut, useSession } from '../../session/session.ts'
+import { ProviderButton } from '../outside/parts/provider-button.tsx'
 
 export function Me() {
   const { user, organisations } = useSession()

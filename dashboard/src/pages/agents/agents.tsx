@@ -1,6 +1,6 @@
 import type { Agent } from '../../api/auth.ts'
-import { useProject } from '../../shell/project.tsx'
-import { useSession } from '../../shell/session.ts'
+import { useProject } from '../../session/project.tsx'
+import { useSession } from '../../session/session.ts'
 import { SecretPage } from '../secrets/secret-page.tsx'
 import { SecretRow } from '../secrets/secret-row.tsx'
 import { NewAgent } from './new-agent.tsx'

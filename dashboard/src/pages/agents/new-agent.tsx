@@ -6,9 +6,9 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { EndField, expiryIn, type End } from '../../parts/forms/end-field.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
+import { SecretDialog } from '../../parts/forms/secret-dialog.tsx'
 import { Command } from '../../parts/words/copy.tsx'
-import { SecretDialog } from '../../parts/words/secret-dialog.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
 
 export function NewAgent({ onClose }: { onClose: () => void }) {
   const path = useOrganisationPath()

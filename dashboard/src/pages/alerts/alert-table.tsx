@@ -6,7 +6,7 @@ import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { ActionFault } from '../../parts/states.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { useAlertsAgain } from './queries.ts'
 
 const MUTE_SECONDS = 86_400

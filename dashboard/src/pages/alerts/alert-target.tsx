@@ -8,7 +8,7 @@ import { Form, useAction } from '../../parts/forms/form.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
 import { Copyable } from '../../parts/words/copy.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
+import { OWNERS_ONLY, useProject } from '../../session/project.tsx'
 import { AttemptPanel } from '../../timeline/attempt-panel.tsx'
 import { useAlertEndpoint, useAlertsAgain, useAlertsSaved } from './queries.ts'
 

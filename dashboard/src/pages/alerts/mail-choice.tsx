@@ -2,7 +2,7 @@ import { callAlerts, type AlertMails } from '../../api/alerts.ts'
 import { CheckField } from '../../parts/forms/fields.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { useAlertMails, useAlertsSaved } from './queries.ts'
 
 /** Which notifications this person gets as mails, where the installation sends any. */

@@ -6,7 +6,7 @@ import {
   type AlertList,
   type AlertMails,
 } from '../../api/alerts.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 const EVERY_MS = 15_000
 

@@ -5,7 +5,7 @@ import { More } from '../../parts/lists/more.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
 
 interface Page {
   data: AuditEntry[]

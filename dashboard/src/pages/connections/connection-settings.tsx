@@ -8,7 +8,7 @@ import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useSaved } from '../../parts/forms/use-saved.ts'
 import { useNames } from '../../parts/names/names.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export function ConnectionSettings({ connection }: { connection: Schemas['Connection'] }) {
   const { api, projectId } = useProject()

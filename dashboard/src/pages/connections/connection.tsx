@@ -10,7 +10,7 @@ import { PlaceTabs } from '../../parts/place-tabs.tsx'
 import { ActionFault, Loaded } from '../../parts/states.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { ConnectionSettings } from './connection-settings.tsx'
 import { FilterDebugger } from './filter/filter-debugger.tsx'
 

@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { NamedList } from '../../parts/lists/named-list.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** Each row is a lane: source, connection, destination. */
 export function Connections() {

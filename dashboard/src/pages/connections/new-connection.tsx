@@ -7,7 +7,7 @@ import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { Empty } from '../../parts/states.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export function NewConnection() {
   const { api, projectId } = useProject()

@@ -5,7 +5,7 @@ import { AreaField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useSaved } from '../../parts/forms/use-saved.ts'
 import { linesOf } from '../../parts/verifier/needs.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export function AllowedHosts({ connector }: { connector: Schemas['Connector'] }) {
   const { api } = useProject()

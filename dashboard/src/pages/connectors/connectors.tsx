@@ -10,7 +10,7 @@ import { NamedList } from '../../parts/lists/named-list.tsx'
 import { counted } from '../../parts/words/numbers.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
+import { OWNERS_ONLY, useProject } from '../../session/project.tsx'
 import { keepEnrolment } from './enrolment.ts'
 import { useConnectors } from './queries.ts'
 

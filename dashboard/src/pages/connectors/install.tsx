@@ -6,7 +6,7 @@ import { DangerAction } from '../../parts/danger-action.tsx'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Command } from '../../parts/words/copy.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { keepEnrolment, useEnrolment } from './enrolment.ts'
 import { commandOf, needsKey, NOTES, WAYS, type Way } from './ways.ts'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** Replicas come and go while one looks; the API knows of it within two seconds. */
 const AGAIN_MS = 2000

@@ -8,7 +8,7 @@ import { Loaded } from '../../parts/states.tsx'
 import { whole } from '../../parts/words/numbers.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time, timeText } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { useReplicas } from './queries.ts'
 
 type Replica = Schemas['Replica']

@@ -7,7 +7,7 @@ import { wordOf } from '../../parts/words/status.tsx'
 import { given } from '../../routes/search-parts.ts'
 import type { DeliverySearch } from '../../routes/searches.ts'
 import { DELIVERY_STATUSES, ERROR_CODES } from '../../routes/values.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 const CODES = ['2xx', '3xx', '4xx', '5xx'] as const
 

@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 
 import type { Schemas } from '../../api/client.ts'
 import type { DeliverySearch } from '../../routes/searches.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 const PAGE = 50
 const AGAIN_MS = 5000

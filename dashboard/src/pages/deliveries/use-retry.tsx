@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 
 import { Confirm } from '../../parts/dialog.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** Asks, then makes an extra attempt. */
 export function useRetry(): readonly [(deliveryId: string) => void, ReactNode] {

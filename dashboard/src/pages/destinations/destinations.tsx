@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router'
 import { LastDay, useLastDay } from '../../parts/charts/last-day.tsx'
 import { NamedList } from '../../parts/lists/named-list.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
-import { useProject } from '../../shell/project.tsx'
-import { paceOf } from './words.ts'
+import { useProject } from '../../session/project.tsx'
+import { paceOf } from './tabs/words.ts'
 
 export function Destinations() {
   const { api, projectId } = useProject()

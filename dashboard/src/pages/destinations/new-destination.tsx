@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/client.ts'
 import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 const MODES = [
   ['public', 'Directly: its URL is public'],

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { differences } from './differences.ts'
 
 const EVENT_ID = /^evt_[0-9a-z]{26}$/

@@ -2,8 +2,8 @@ import { useQueryClient, type InfiniteData } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 
 import type { Schemas } from '../../api/client.ts'
-import { useKeys } from '../../shell/keys.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { useProject } from '../../session/project.tsx'
 
 /** The events before and after in the list that the reader came from. */
 export function Neighbours({ eventId }: { eventId: string }) {

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 
 import { openApi } from '../../api/client.ts'
-import { queryClient } from '../../shell/query-client.ts'
+import { queryClient } from '../../session/query-client.ts'
 import { isSettled } from '../../timeline/lanes.ts'
 
 const AGAIN_MS = 2000

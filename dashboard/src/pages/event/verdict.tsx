@@ -6,7 +6,7 @@ import { useAction } from '../../parts/forms/form.tsx'
 import { useNames } from '../../parts/names/names.ts'
 import { toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import type { Timeline } from '../../timeline/lanes.ts'
 import { useReplay } from '../events/use-replay.tsx'
 

@@ -7,7 +7,7 @@ import { wordOf } from '../../parts/words/status.tsx'
 import { given } from '../../routes/search-parts.ts'
 import { EVENT_TYPE, type EventSearch } from '../../routes/searches.ts'
 import { EVENT_STATUSES } from '../../routes/values.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export function EventFilters({
   search,

@@ -5,7 +5,7 @@ import { useLiveTail, type LiveTail } from '../../live/use-live-tail.ts'
 import { counted, whole } from '../../parts/words/numbers.ts'
 import { timeText } from '../../parts/words/time.tsx'
 import type { EventSearch } from '../../routes/searches.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** Rows move under the reader only at the top of the page. */
 const NEAR_TOP_PX = 200

@@ -4,7 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { NoMatches } from '../../parts/lists/no-matches.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { eventSearch, type EventSearch } from '../../routes/searches.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** Nothing yet is another matter than nothing that matches. */
 export function NoEvents({ search }: { search: EventSearch }) {

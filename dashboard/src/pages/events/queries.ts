@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQueries } from '@tanstack/react-
 
 import type { Api, Schemas } from '../../api/client.ts'
 import type { EventSearch } from '../../routes/searches.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 type EventSummary = Schemas['EventSummary']
 type Delivery = Schemas['Delivery']

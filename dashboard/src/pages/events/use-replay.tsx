@@ -5,7 +5,7 @@ import { useState, type ReactNode } from 'react'
 import { Confirm } from '../../parts/dialog.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { counted } from '../../parts/words/numbers.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** Asks, replays, and leads to the new delivery: nobody should have to look for it. */
 export function useReplay(): readonly [(eventId: string) => void, ReactNode] {

@@ -1,8 +1,8 @@
 import { Navigate } from '@tanstack/react-router'
 
 import { Empty, Skeleton } from '../../parts/states.tsx'
-import { useCurrent } from '../../shell/current.ts'
-import { useReach } from '../../shell/session.ts'
+import { useCurrent } from '../../session/current.ts'
+import { useReach } from '../../session/session.ts'
 
 /** The project used last, or the first. */
 export function Home() {

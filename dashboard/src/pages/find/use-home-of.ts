@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 
 import { openApi, type Api } from '../../api/client.ts'
 import { PosternError } from '../../api/reach.ts'
-import { useReach } from '../../shell/session.ts'
+import { useReach } from '../../session/session.ts'
 
 /** The project that holds something of which only the id is known; null when none does. */
 export function useHomeOf(id: string, ask: (api: Api) => Promise<unknown>) {

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 
 import type { Key } from '../../api/auth.ts'
-import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { useSession } from '../../shell/session.ts'
+import { OWNERS_ONLY, useProject } from '../../session/project.tsx'
+import { useSession } from '../../session/session.ts'
 import { SecretPage } from '../secrets/secret-page.tsx'
 import { SecretRow } from '../secrets/secret-row.tsx'
 import { NewKey } from './new-key.tsx'

@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { callAuth, type Key, type Permissions } from '../../api/auth.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { useProject } from '../../shell/project.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
+import { useProject } from '../../session/project.tsx'
 import { PermissionMatrix } from './permissions.tsx'
 
 export function RescopeDialog({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {

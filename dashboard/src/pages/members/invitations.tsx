@@ -2,8 +2,8 @@ import { callAuth } from '../../api/auth.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
-import { useInvitations, useMembersAgain, useOrganisationPath } from './queries.ts'
+import { useInvitations, useMembersAgain, useOrganisationPath } from '../../session/organisation.ts'
+import { useProject } from '../../session/project.tsx'
 
 /** Open invitations: they hold a seat until they are accepted, revoked or past their time. */
 export function Invitations() {

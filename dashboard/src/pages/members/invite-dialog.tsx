@@ -7,8 +7,8 @@ import { SelectField, TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { Copyable } from '../../parts/words/copy.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useSession } from '../../shell/session.ts'
-import { useMembersAgain, useOrganisationPath } from './queries.ts'
+import { useMembersAgain, useOrganisationPath } from '../../session/organisation.ts'
+import { useSession } from '../../session/session.ts'
 
 const ROLES = [
   ['member', 'Member: works with everything, deletes and reveals nothing'],

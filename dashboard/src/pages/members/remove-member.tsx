@@ -2,10 +2,10 @@ import { useState } from 'react'
 
 import { callAuth, type Member } from '../../api/auth.ts'
 import { DangerAction } from '../../parts/danger-action.tsx'
-import { useProject } from '../../shell/project.tsx'
-import { forgetProject, useSession } from '../../shell/session.ts'
+import { useMembersAgain, useOrganisationPath } from '../../session/organisation.ts'
+import { useProject } from '../../session/project.tsx'
+import { forgetProject, useSession } from '../../session/session.ts'
 import { keepQuery, MadeList } from './made-list.tsx'
-import { useMembersAgain, useOrganisationPath } from './queries.ts'
 
 /** Removes another member, whose keys and agents the remover may keep, or oneself. */
 export function RemoveMember({ member }: { member: Member }) {

@@ -4,10 +4,10 @@ import { callAuth, type Agent, type Key, type Member, type Role } from '../../ap
 import { Confirm } from '../../parts/dialog.tsx'
 import { useAction } from '../../parts/forms/form.tsx'
 import { ActionFault } from '../../parts/states.tsx'
-import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { useSession } from '../../shell/session.ts'
+import { useMembersAgain, useOrganisationPath } from '../../session/organisation.ts'
+import { OWNERS_ONLY, useProject } from '../../session/project.tsx'
+import { useSession } from '../../session/session.ts'
 import { keepQuery, MadeList } from './made-list.tsx'
-import { useMembersAgain, useOrganisationPath } from './queries.ts'
 
 const ROLES = ['owner', 'admin', 'member'] as const
 

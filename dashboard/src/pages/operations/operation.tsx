@@ -12,7 +12,7 @@ import { counted, span, whole } from '../../parts/words/numbers.ts'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 import './operation.css'
 

@@ -7,7 +7,7 @@ import { shortId, whole } from '../../parts/words/numbers.ts'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export function Operations() {
   const { api, projectId } = useProject()

@@ -1,5 +1,5 @@
 import { ownPage } from '../../../../core/accounts/own-page.ts'
-import { queryClient } from '../../shell/query-client.ts'
+import { queryClient } from '../../session/query-client.ts'
 
 /** After a sign-in everything is asked anew: nothing of another person may stay. */
 export function enter(to = '/'): void {

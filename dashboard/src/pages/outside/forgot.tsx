@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { callAuth } from '../../api/auth.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { Frame } from './frame.tsx'
+import { Frame } from './parts/frame.tsx'
 
 /** Asks for a link by mail. The answer is the same for an address that has no account. */
 export function Forgot() {

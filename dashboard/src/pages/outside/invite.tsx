@@ -2,11 +2,11 @@ import { useState } from 'react'
 
 import { callAuth } from '../../api/auth.ts'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { useOptions } from '../../shell/options.ts'
+import { useOptions } from '../../session/options.ts'
 import { enter } from './enter.ts'
-import { Frame } from './frame.tsx'
-import { NOBODY, PersonFields } from './person-fields.tsx'
-import { ProviderButton } from './provider-button.tsx'
+import { Frame } from './parts/frame.tsx'
+import { NOBODY, PersonFields } from './parts/person-fields.tsx'
+import { ProviderButton } from './parts/provider-button.tsx'
 import { useLinkToken } from './token.ts'
 
 export function Invite() {

@@ -4,7 +4,7 @@ import { callAuth } from '../../api/auth.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { enter } from './enter.ts'
-import { Frame } from './frame.tsx'
+import { Frame } from './parts/frame.tsx'
 import { useLinkToken } from './token.ts'
 
 export function Reset() {

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { callAuth } from '../../api/auth.ts'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { enter } from './enter.ts'
-import { Frame } from './frame.tsx'
-import { NOBODY, PersonFields } from './person-fields.tsx'
+import { Frame } from './parts/frame.tsx'
+import { NOBODY, PersonFields } from './parts/person-fields.tsx'
 import { useLinkToken } from './token.ts'
 
 /** The first owner, by the link that the start prints. */

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { callAuth } from '../../api/auth.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { useOptions } from '../../shell/options.ts'
+import { useOptions } from '../../session/options.ts'
 import { enter } from './enter.ts'
-import { Frame } from './frame.tsx'
+import { Frame } from './parts/frame.tsx'
+import { ProviderButton } from './parts/provider-button.tsx'
 import { PROBLEM_WORDS } from './problems.ts'
-import { ProviderButton } from './provider-button.tsx'
 
 export function SignIn() {
   const { next, problem } = useSearch({ from: '/sign-in' })

@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { callAuth } from '../../api/auth.ts'
 import { TextField } from '../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../parts/forms/form.tsx'
-import { useOptions } from '../../shell/options.ts'
+import { useOptions } from '../../session/options.ts'
 import { enter } from './enter.ts'
-import { Frame } from './frame.tsx'
-import { NOBODY, PersonFields } from './person-fields.tsx'
+import { Frame } from './parts/frame.tsx'
+import { NOBODY, PersonFields } from './parts/person-fields.tsx'
 import { useLinkToken } from './token.ts'
 
 /**

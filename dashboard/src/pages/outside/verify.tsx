@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { callAuth } from '../../api/auth.ts'
 import { Form, useAction } from '../../parts/forms/form.tsx'
 import { enter } from './enter.ts'
-import { Frame } from './frame.tsx'
+import { Frame } from './parts/frame.tsx'
 import { useLinkToken } from './token.ts'
 
 /** Verifies the address of the account that is signed in, by the link that was mailed to it. */

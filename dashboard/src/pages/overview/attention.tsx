@@ -6,8 +6,8 @@ import { useNames } from '../../parts/names/names.ts'
 import { whole } from '../../parts/words/numbers.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
-import { useUsage } from '../../shell/usage.ts'
+import { useProject } from '../../session/project.tsx'
+import { useUsage } from '../../session/usage.ts'
 
 const SOON_MS = 24 * 3_600_000
 /** The share of the quota from which on it is told. */

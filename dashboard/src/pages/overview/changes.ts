@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 
 import { callAuth, type AuditEntry } from '../../api/auth.ts'
 import { counted } from '../../parts/words/numbers.ts'
-import { useProject } from '../../shell/project.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
+import { useProject } from '../../session/project.tsx'
 
 /** Changes of these can be why deliveries fail, or why they do no more. */
 const KINDS = new Set(['source', 'destination', 'connection', 'connector'])

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 
 import type { Schemas } from '../../api/client.ts'
 import { compact, span as spanText, whole } from '../../parts/words/numbers.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { useCounts, useWaiting } from './queries.ts'
 import { boundsOf, SPANS, type Span } from './range.ts'
 

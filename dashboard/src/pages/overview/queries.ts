@@ -1,8 +1,8 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 
 import { openApi } from '../../api/client.ts'
-import { useProject } from '../../shell/project.tsx'
-import { queryClient } from '../../shell/query-client.ts'
+import { useProject } from '../../session/project.tsx'
+import { queryClient } from '../../session/query-client.ts'
 import { boundsOf, spanOf, type Span } from './range.ts'
 
 const AGAIN_MS = 5000

@@ -2,7 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 
 import { MomentBox } from '../../parts/lists/filters.tsx'
 import { RANGES } from '../../routes/values.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { boundsOf, SPANS, type Span } from './range.ts'
 
 /** The newest hour, day, week or month, or from one moment to another, which a drag over the bars chooses as well. */

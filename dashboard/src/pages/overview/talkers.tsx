@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 
 import { useNames } from '../../parts/names/names.ts'
 import { whole } from '../../parts/words/numbers.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { useCountsBySource } from './queries.ts'
 import type { Span } from './range.ts'
 

@@ -7,9 +7,9 @@ import { Loaded } from '../../parts/states.tsx'
 import { counted, whole } from '../../parts/words/numbers.ts'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useOptions } from '../../shell/options.ts'
-import { useProject } from '../../shell/project.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOptions } from '../../session/options.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
+import { useProject } from '../../session/project.tsx'
 import { Usage } from './usage.tsx'
 
 const PLANS = ['hobby', 'launch', 'scale', 'enterprise'] as const

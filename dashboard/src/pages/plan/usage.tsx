@@ -1,7 +1,7 @@
 import { Loaded } from '../../parts/states.tsx'
 import { whole } from '../../parts/words/numbers.ts'
 import { Time } from '../../parts/words/time.tsx'
-import { useUsage } from '../../shell/usage.ts'
+import { useUsage } from '../../session/usage.ts'
 
 /** Used, and where it leads if the window goes on as it began. */
 export function Usage() {

@@ -11,8 +11,8 @@ import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { CopyButton } from '../../parts/words/copy.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
-import { projectsQuery, useReach, type Project } from '../../shell/session.ts'
+import { useProject } from '../../session/project.tsx'
+import { projectsQuery, useReach, type Project } from '../../session/session.ts'
 
 function useAgain() {
   const client = useQueryClient()

@@ -5,7 +5,7 @@ import { callAuth, type Agent, type Key } from '../../api/auth.ts'
 import { ActionTable } from '../../parts/lists/action-table.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
 
 /** Secrets that let programs in, by the word of their kind in paths. */
 export interface Secrets {

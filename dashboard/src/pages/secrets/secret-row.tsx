@@ -6,8 +6,8 @@ import { DangerAction } from '../../parts/danger-action.tsx'
 import { shortId } from '../../parts/words/numbers.ts'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useReach } from '../../shell/session.ts'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
+import { useReach } from '../../session/session.ts'
 import type { Secrets } from './secret-page.tsx'
 
 /** A row of a `SecretPage`. */

@@ -7,8 +7,8 @@ import { Form, useAction } from '../../parts/forms/form.tsx'
 import { useSessionSaved } from '../../parts/forms/use-saved.ts'
 import { Copyable } from '../../parts/words/copy.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
-import { useOrganisationPath } from '../members/queries.ts'
+import { useOrganisationPath } from '../../session/organisation.ts'
+import { OWNERS_ONLY, useProject } from '../../session/project.tsx'
 
 /** The organisation itself; its members, keys and plan have pages of their own. */
 export function Settings() {

@@ -7,7 +7,7 @@ import { Form, useAction } from '../../parts/forms/form.tsx'
 import { usePresets } from '../../parts/verifier/presets.ts'
 import { NO_CHOICE, VerifierFields, verifierOf } from '../../parts/verifier/verifier-fields.tsx'
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { ANY_MAIL, MailVerifierFields, mailVerifierOf } from './mail/mail-verifier.tsx'
 
 const KINDS = [

@@ -3,11 +3,11 @@ import { Link } from '@tanstack/react-router'
 
 import { LastDay, useLastDay } from '../../parts/charts/last-day.tsx'
 import { NamedList } from '../../parts/lists/named-list.tsx'
-import { providerName } from '../../parts/verifier/presets.ts'
+import { verifierWord } from '../../parts/verifier/presets.ts'
 import { CopyButton } from '../../parts/words/copy.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
 import { Time } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export function Sources() {
   const { api, projectId } = useProject()
@@ -59,15 +59,4 @@ export function Sources() {
       )}
     />
   )
-}
-
-export function verifierWord(verifier: {
-  type: string
-  preset?: string
-  require?: string
-}): string {
-  const { type, preset, require } = verifier
-  if (preset !== undefined) return providerName(preset)
-  if (type === 'email') return require === 'none' ? 'none' : (require ?? type).toUpperCase()
-  return type === 'none' ? 'none' : type.replaceAll('_', ' ')
 }

@@ -12,7 +12,7 @@ import {
   verifierOf,
   type Choice,
 } from '../../parts/verifier/verifier-fields.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { keepSecret } from './secrets.ts'
 
 const TILES = [NONE, ...POPULAR]

@@ -8,7 +8,7 @@ import { Form, useAction } from '../../parts/forms/form.tsx'
 import { Payload } from '../../parts/payload/payload.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 /** The event has arrived; the destination comes second, because a form before any value loses people. */
 export function Deliver({ sourceId, eventId }: { sourceId: string; eventId: string }) {

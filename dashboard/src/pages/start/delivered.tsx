@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 
 import { Loaded } from '../../parts/states.tsx'
 import { useNow } from '../../parts/words/time.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { isSettled } from '../../timeline/lanes.ts'
 import { TimelinePart } from '../event/timeline-part.tsx'
 

@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 
 import { PageTitle } from '../../parts/words/page-title.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { ChooseProvider } from './choose-provider.tsx'
 import { Deliver } from './deliver.tsx'
 import { Delivered } from './delivered.tsx'

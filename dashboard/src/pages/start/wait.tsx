@@ -4,11 +4,11 @@ import { useEffect } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
 import { useLiveTail } from '../../live/use-live-tail.ts'
-import { SendSample } from '../../parts/send-sample.tsx'
+import { SendSample } from '../../parts/forms/send-sample.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Command, CopyButton } from '../../parts/words/copy.tsx'
 import { StatusMark } from '../../parts/words/status.tsx'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { sampleCommand } from './sample.ts'
 import { secretOf } from './secrets.ts'
 

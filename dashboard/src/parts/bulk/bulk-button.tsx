@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../../api/client.ts'
-import { OWNERS_ONLY, useProject } from '../../shell/project.tsx'
+import { OWNERS_ONLY, useProject } from '../../session/project.tsx'
 import { Confirm } from '../dialog.tsx'
 import { Failed, Skeleton } from '../states.tsx'
 import { counted, whole } from '../words/numbers.ts'

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
-import { useUsage } from '../../shell/usage.ts'
+import { useUsage } from '../../session/usage.ts'
 import { useNames } from '../names/names.ts'
 import { counted, span, whole } from '../words/numbers.ts'
 import { Time } from '../words/time.tsx'

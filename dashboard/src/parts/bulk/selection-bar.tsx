@@ -3,7 +3,7 @@ import { useState } from 'react'
 
 import type { Api } from '../../api/client.ts'
 import { PosternError } from '../../api/reach.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { Confirm } from '../dialog.tsx'
 import { toast } from '../toast.tsx'
 import { counted } from '../words/numbers.ts'

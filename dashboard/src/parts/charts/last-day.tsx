@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 
 import type { Schemas } from '../../api/client.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { compact, counted } from '../words/numbers.ts'
 import { StatusShape } from '../words/status.tsx'
 import { kindOf } from './health-strip.tsx'

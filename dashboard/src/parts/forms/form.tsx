@@ -2,8 +2,8 @@ import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
 import { PosternError } from '../../api/reach.ts'
-import { withPassword } from '../password/with-password.ts'
 import { ActionFault } from '../states.tsx'
+import { withPassword } from '../with-password.ts'
 
 /**
  * Runs an action of a form, and gives the faults that the server found to its fields. It runs until `done` is through, and

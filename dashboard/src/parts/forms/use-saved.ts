@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query'
 
 import type { Session } from '../../api/auth.ts'
 import type { Schemas } from '../../api/client.ts'
-import { useProject } from '../../shell/project.tsx'
-import { sessionQuery } from '../../shell/session.ts'
+import { useProject } from '../../session/project.tsx'
+import { sessionQuery } from '../../session/session.ts'
 import { toast } from '../toast.tsx'
 
 interface Kinds {

@@ -1,6 +1,6 @@
 import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
 
-import { useKeys } from '../../shell/keys.ts'
+import { useKeys } from '../keys.ts'
 import { useIsNarrow, useWindow } from './use-window.ts'
 
 const ROW = 40

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 
-import { useKeys } from '../../shell/keys.ts'
+import { useKeys } from '../keys.ts'
 
 /** Searches on Enter: a search reads bodies, so that one for each letter would be waste. `/` comes here. */
 export function SearchBox({

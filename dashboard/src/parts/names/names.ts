@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 
 import { all, type Api, type Schemas } from '../../api/client.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { shortId } from '../words/numbers.ts'
 
 /** Lists of names are for choosing and showing; beyond this many an id is shown instead. */

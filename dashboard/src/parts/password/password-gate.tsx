@@ -1,6 +1,6 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react'
 
-import { onQuestion, questionNow } from './with-password.ts'
+import { onQuestion, questionNow } from '../with-password.ts'
 
 const Question = lazy(() =>
   import('./password-question.tsx').then((page) => ({ default: page.PasswordQuestion })),

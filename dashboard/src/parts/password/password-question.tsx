@@ -1,7 +1,7 @@
 import { useState } from 'react'
 
 import { callAuth } from '../../api/auth.ts'
-import { providerAddress, useOptions } from '../../shell/options.ts'
+import { providerAddress, useOptions } from '../../session/options.ts'
 import { Dialog } from '../dialog.tsx'
 import { TextField } from '../forms/fields.tsx'
 import { Form, useAction } from '../forms/form.tsx'

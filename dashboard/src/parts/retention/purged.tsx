@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 import { counted } from '../words/numbers.ts'
 import { Time } from '../words/time.tsx'
 import { timeOfId } from './time-of-id.ts'

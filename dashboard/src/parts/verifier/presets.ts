@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 
 import type { Schemas } from '../../api/client.ts'
-import { useProject } from '../../shell/project.tsx'
+import { useProject } from '../../session/project.tsx'
 
 export type Preset = Schemas['VerifierPreset']
 
@@ -45,6 +45,18 @@ const NAMES: Readonly<Record<string, string>> = {
 export function providerName(preset: string): string {
   const spaced = preset.replaceAll(/([a-z])([A-Z])/g, '$1 $2')
   return NAMES[preset] ?? spaced.charAt(0).toUpperCase() + spaced.slice(1)
+}
+
+/** A verifier in a word or two: its provider where it has one. */
+export function verifierWord(verifier: {
+  type: string
+  preset?: string
+  require?: string
+}): string {
+  const { type, preset, require } = verifier
+  if (preset !== undefined) return providerName(preset)
+  if (type === 'email') return require === 'none' ? 'none' : (require ?? type).toUpperCase()
+  return type === 'none' ? 'none' : type.replaceAll('_', ' ')
 }
 
 /** First in the list, because most people look for them. */

@@ -2,7 +2,7 @@ import { useQueries } from '@tanstack/react-query'
 
 import type { Schemas } from '../../../api/client.ts'
 import { StatusShape } from '../../../parts/words/status.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import { actualOf, clausesOf, type Filter } from './clauses.ts'
 
 const CLAUSES_MAX = 20

@@ -1,7 +1,7 @@
 import type { Schemas } from '../../../api/client.ts'
 import { useAction } from '../../../parts/forms/form.tsx'
 import { ActionFault } from '../../../parts/states.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import type { Filter } from './clauses.ts'
 
 /** How many tests are under way at once. */

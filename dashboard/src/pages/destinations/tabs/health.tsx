@@ -6,10 +6,10 @@ import { HealthStrip } from '../../../parts/charts/health-strip.tsx'
 import { useNames } from '../../../parts/names/names.ts'
 import { counted } from '../../../parts/words/numbers.ts'
 import { timeText } from '../../../parts/words/time.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import { useAlerts } from '../../alerts/queries.ts'
-import { attemptTimes, paceOf, spanOfSeconds } from '../words.ts'
 import { TestDelivery } from './test-delivery.tsx'
+import { attemptTimes, paceOf, spanOfSeconds } from './words.ts'
 
 const DAYS = 7
 const DAY_MS = 86_400_000

@@ -2,8 +2,8 @@ import { useState } from 'react'
 
 import type { Schemas } from '../../../api/client.ts'
 import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
-import { attemptTimes, spanOfSeconds } from '../words.ts'
 import { RetryRuler } from './retry-ruler.tsx'
+import { attemptTimes, spanOfSeconds } from './words.ts'
 
 type Policy = Schemas['RetryPolicy']
 

@@ -8,7 +8,7 @@ import { SelectField, TextField } from '../../../parts/forms/fields.tsx'
 import { formKey } from '../../../parts/forms/form-key.ts'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { useSaved } from '../../../parts/forms/use-saved.ts'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import { AuthFields, authOf, type AuthDraft } from './auth-fields.tsx'
 import { RetryFields } from './retry-fields.tsx'
 

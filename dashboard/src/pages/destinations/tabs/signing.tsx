@@ -9,7 +9,7 @@ import { useAction } from '../../../parts/forms/form.tsx'
 import { ActionFault } from '../../../parts/states.tsx'
 import { Copyable } from '../../../parts/words/copy.tsx'
 import { Time } from '../../../parts/words/time.tsx'
-import { OWNERS_ONLY, useProject } from '../../../shell/project.tsx'
+import { OWNERS_ONLY, useProject } from '../../../session/project.tsx'
 
 const DAY_SECONDS = 86_400
 

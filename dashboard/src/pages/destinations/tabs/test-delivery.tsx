@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Schemas } from '../../../api/client.ts'
 import { AreaField } from '../../../parts/forms/fields.tsx'
 import { Form, useAction } from '../../../parts/forms/form.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import { AttemptPanel } from '../../../timeline/attempt-panel.tsx'
 
 const BODY = '{\n  "type": "test",\n  "hello": "world"\n}'

@@ -8,7 +8,7 @@ import { Form, useAction } from '../../../parts/forms/form.tsx'
 import { whole } from '../../../parts/words/numbers.ts'
 import { SecretOnce } from '../../../parts/words/secret-once.tsx'
 import { Time } from '../../../parts/words/time.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 
 const OVERLAPS = [
   ['3600', '1 hour'],

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
 import type { Schemas } from '../../../api/client.ts'
+import { SendSample } from '../../../parts/forms/send-sample.tsx'
 import { Icon } from '../../../parts/icon.tsx'
 import { useNames } from '../../../parts/names/names.ts'
-import { SendSample } from '../../../parts/send-sample.tsx'
+import { verifierWord } from '../../../parts/verifier/presets.ts'
 import { Command, CopyButton } from '../../../parts/words/copy.tsx'
 import { bytes, counted, whole } from '../../../parts/words/numbers.ts'
 import { quoted } from '../../../parts/words/shell.ts'
 import { Time } from '../../../parts/words/time.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import { MailAddress, SendMail } from '../mail/mail-address.tsx'
-import { verifierWord } from '../sources.tsx'
 
 const DAY_MS = 86_400_000
 

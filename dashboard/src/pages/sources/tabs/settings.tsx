@@ -17,7 +17,7 @@ import {
   verifierOf,
   type Choice,
 } from '../../../parts/verifier/verifier-fields.tsx'
-import { useProject } from '../../../shell/project.tsx'
+import { useProject } from '../../../session/project.tsx'
 import { mailChoiceOf, MailVerifierFields, mailVerifierOf } from '../mail/mail-verifier.tsx'
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'GET'] as const

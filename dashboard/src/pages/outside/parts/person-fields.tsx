@@ -1,4 +1,4 @@
-import { TextField } from '../../parts/forms/fields.tsx'
+import { TextField } from '../../../parts/forms/fields.tsx'
 
 export interface Person {
   email: string

@@ -1,5 +1,5 @@
-import type { Schemas } from '../../api/client.ts'
-import { span } from '../../parts/words/numbers.ts'
+import type { Schemas } from '../../../api/client.ts'
+import { span } from '../../../parts/words/numbers.ts'
 
 type Destination = Schemas['Destination']
 

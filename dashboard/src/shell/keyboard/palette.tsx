@@ -1,13 +1,13 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { Dialog } from '../parts/dialog.tsx'
-import { useNames } from '../parts/names/names.ts'
-import type { Current } from './current.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { useNames } from '../../parts/names/names.ts'
+import type { Current } from '../../session/current.ts'
+import { ProjectScope } from '../../session/project.tsx'
+import { signOut } from '../../session/session.ts'
+import { setTheme, THEMES } from '../../session/theme.ts'
 import { showHelp } from './overlays.ts'
-import { ProjectScope } from './project.tsx'
-import { signOut } from './session.ts'
-import { setTheme, THEMES } from './theme.ts'
 
 import './palette.css'
 

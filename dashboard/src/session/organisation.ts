@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 
-import { callAuth, type Invitation, type Member } from '../../api/auth.ts'
-import { useProject } from '../../shell/project.tsx'
+import { callAuth, type Invitation, type Member } from '../api/auth.ts'
+import { useProject } from './project.tsx'
 
 /** Below `/auth/organisations/{org}`. */
 export function useOrganisationPath(): string {

@@ -1,4 +1,4 @@
-import { providerAddress, useOptions } from '../../shell/options.ts'
+import { providerAddress, useOptions } from '../../../session/options.ts'
 
 /** Leads to the provider, where people sign in with one. It is a page of the API: the router knows nothing of it. */
 export function ProviderButton({ next }: { next?: string | undefined }) {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
-import { Icon } from '../../parts/icon.tsx'
-import { PageTitle } from '../../parts/words/page-title.tsx'
+import { Icon } from '../../../parts/icon.tsx'
+import { PageTitle } from '../../../parts/words/page-title.tsx'
 
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
   return (

@@ -1,4 +1,4 @@
-import { PosternError } from '../../api/reach.ts'
+import { PosternError } from '../api/reach.ts'
 
 interface Question {
   answer: (isConfirmed: boolean) => void

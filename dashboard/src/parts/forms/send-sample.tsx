@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 
-import { callJson } from '../api/auth.ts'
-import type { Schemas } from '../api/client.ts'
-import { useProject } from '../shell/project.tsx'
-import { useAction } from './forms/form.tsx'
-import { ActionFault } from './states.tsx'
-import { shortId } from './words/numbers.ts'
+import { callJson } from '../../api/auth.ts'
+import type { Schemas } from '../../api/client.ts'
+import { useProject } from '../../session/project.tsx'
+import { ActionFault } from '../states.tsx'
+import { shortId } from '../words/numbers.ts'
+import { useAction } from './form.tsx'
 
 /** Has the relay send a webhook to a source, signed with its secret, the way that every webhook comes. */
 export function SendSample({ source }: { source: Schemas['Source'] }) {

@@ -1,8 +1,8 @@
 import { useState, type ReactNode } from 'react'
 
 import { Dialog } from '../dialog.tsx'
-import { CheckField } from '../forms/fields.tsx'
-import { Copyable } from './copy.tsx'
+import { Copyable } from '../words/copy.tsx'
+import { CheckField } from './fields.tsx'
 
 /** A secret that is shown this once: closed only by someone who says that it is kept. */
 export function SecretDialog({

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 
-import { Dialog } from '../parts/dialog.tsx'
-import { CheckField } from '../parts/forms/fields.tsx'
-import { areKeysOn, switchKeys } from './keys.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { CheckField } from '../../parts/forms/fields.tsx'
+import { areKeysOn, switchKeys } from '../../parts/keys.ts'
 
 const KEYS = [
   ['Ctrl K', 'Find a page, or open an id'],

@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
 
-import type { Current } from './current.ts'
-import { useKeys } from './keys.ts'
+import { useKeys } from '../../parts/keys.ts'
+import type { Current } from '../../session/current.ts'
 import { OPEN_EVENT } from './overlays.ts'
 
 const Palette = lazy(() => import('./palette.tsx').then((page) => ({ default: page.Palette })))
