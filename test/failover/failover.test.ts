@@ -8,8 +8,8 @@ import { expectWithin, SCENARIOS } from './scenarios.ts'
 import { openTraffic, type Measured, type Traffic } from './traffic.ts'
 
 const HEAD = `
-| scenario | accepted | unanswered | s without a 200 | slowest answer, s | deliveries stood, s (public, paced, private) | lost | repeated (the same) | at once (the same) | of 20 a second |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |`
+| scenario | accepted | unanswered | s without a 200 | slowest answer, s | deliveries stood, s (public, paced, private) | slowest delivery, s | lost | repeated (the same) | at once (the same) | of 20 a second |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |`
 
 /** Traffic before a fault and after all flows again. */
 const BEFORE_MS = 3_000
@@ -48,7 +48,10 @@ test.skipIf(missing).for(SCENARIOS)('$name', { timeout: TIMEOUT_MS }, async (sce
   expectWithin(scenario, measured)
 })
 
-function rowOf(name: string, { without200Ms, slowestMs, stoodMs, ...counts }: Measured): string {
+function rowOf(
+  name: string,
+  { without200Ms, slowestMs, stoodMs, arrivedMs, ...counts }: Measured,
+): string {
   const s = (ms: number): string => (ms / 1_000).toFixed(1)
   const cells = [
     name,
@@ -57,6 +60,7 @@ function rowOf(name: string, { without200Ms, slowestMs, stoodMs, ...counts }: Me
     s(without200Ms),
     s(slowestMs),
     Object.values(stoodMs).map(s).join(', '),
+    s(arrivedMs),
     String(counts.lost),
     Object.values(counts.duplicates).join(', '),
     Object.values(counts.atOnce).join(', '),

@@ -37,6 +37,8 @@ const FOUND_MS = 5_000
 const STOOD_MS = 10_000
 /** Deliveries that were not published go out by the sweep, which finds them after 20 s. */
 const SWEPT_MS = 25_000
+/** The sweep finds it, and again if it published it while NATS was away. */
+const ARRIVED_MS = 40_000
 /** Lines of the log at the beginning and at the end of an outage. */
 const WAITING = 'PostgreSQL accepts and does not commit: are its synchronous standbys there?'
 const COMMITTING = 'PostgreSQL commits again'
@@ -202,6 +204,7 @@ export function expectWithin({ name, required }: Scenario, measured: Measured): 
   expect(measured.inASecond).toBeLessThanOrEqual(PACE + LATE_ARRIVALS)
   expect(measured.slowestMs).toBeLessThanOrEqual(ANSWERED_MS + LATE_MS.answers)
   expect(measured.without200Ms).toBeLessThanOrEqual(required.without200Ms + LATE_MS.answers)
+  expect(measured.arrivedMs).toBeLessThanOrEqual(ARRIVED_MS + LATE_MS.deliveries)
   for (const kind of ['public', 'paced', 'private'] as const) {
     expect(measured.stoodMs[kind], kind).toBeLessThanOrEqual(required.stoodMs + LATE_MS.deliveries)
     expect(measured.atOnce[kind], kind).toBeLessThanOrEqual(CONCURRENCY[kind])

@@ -43,6 +43,8 @@ export interface Measured {
   slowestMs: number
   /** For each destination, the longest time without an arrival. */
   stoodMs: Record<Kind, number>
+  /** From sending an accepted request to its first arrival, at most. */
+  arrivedMs: number
   lost: number
   duplicates: Record<Kind, number>
   /** Requests that a destination had under way at once, at most. */
@@ -171,6 +173,7 @@ async function measured(
     ),
     slowestMs: Math.round(Math.max(...every.map((one) => one.answeredAtMs - one.sentAtMs))),
     stoodMs: each((one) => longestGap(timesOf(one), startedAt, stoppedAt)),
+    arrivedMs: Math.max(...accounts.map(({ account }) => account.longestMs)),
     lost: accounts.reduce((sum, { account }) => sum + account.lost, 0) + gone.size,
     duplicates: each(({ account }) => account.duplicated),
     atOnce,
