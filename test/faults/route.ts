@@ -97,7 +97,7 @@ export async function missing(
 }
 
 /** Events of the source in PostgreSQL. */
-export async function stored(relay: Relay, { sourceId }: Route): Promise<number> {
+export async function stored(relay: Pick<Relay, 'query'>, { sourceId }: Route): Promise<number> {
   const [row] = await relay.query(
     `select count(*)::int4 as count from event where source_id = $1::uuid`,
     [decodeId('src', sourceId)],

@@ -15,7 +15,7 @@ const SETTLED_MS = 60_000
  */
 export async function settle(
   name: string,
-  relay: Relay,
+  relay: Pick<Relay, 'query'>,
   { route, sent }: { route: Route; sent: readonly Sent[] },
 ): Promise<Account> {
   const { arrivals } = route.destination
