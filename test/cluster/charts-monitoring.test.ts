@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { childrenOf } from '../../operator/connector/children/children.ts'
 import { ConnectorSpec } from '../../operator/kinds/connector.ts'
 import { LEAST, openCharts, type Charts, type Rendered } from './rendered.ts'
-import { expectRunbook, Rules, testRules } from './rules.ts'
+import { expectRunbook, parseQueries, Rules, testRules } from './rules.ts'
 
 let charts: Charts
 beforeAll(async () => {
@@ -159,6 +159,25 @@ test('the chart postern brings rules, dashboard and monitors of its operator bes
       : [],
   )
   expect(files.toSorted()).toEqual(['postern-connectors.json', 'postern.json'])
+})
+
+const Dashboard = z.object({
+  panels: z.array(z.object({ targets: z.array(z.object({ expr: z.string() })).default([]) })),
+})
+
+test.each([
+  ['postern', { ...LEAST, grafanaDashboard: { enabled: true } }],
+  ['postern-connector', { image, grafanaDashboard: { enabled: true } }],
+])('Prometheus can parse each query of the dashboard of %s', async (chart, values) => {
+  const objects = await charts.render(chart, values)
+  const found = objects.find(({ metadata }) => metadata.name.endsWith('-dashboard'))
+  const [text = ''] = Object.values(z.record(z.string(), z.string()).parse(found?.['data']))
+  const queries = Dashboard.parse(JSON.parse(text)).panels.flatMap(({ targets }) =>
+    // As Grafana fills them in.
+    targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '2m').replaceAll(/\$\w+/g, 'x')),
+  )
+  expect(queries.length).toBeGreaterThan(20)
+  expect(await parseQueries(charts, queries)).toContain(`SUCCESS: ${queries.length} rules found`)
 })
 
 test.each([

@@ -41,6 +41,21 @@ export async function testRules(charts: Charts, rules: Rules, file: string): Pro
   const directory = await mkdtemp(join(charts.scratch, 'rules-'))
   await cp(file, join(directory, 'rules.yaml'))
   await writeFile(join(directory, 'rules-under-test.yaml'), JSON.stringify(rules))
-  const promtool = (await run('test/cluster/promtool.sh')).stdout.trim()
-  return (await run(promtool, ['test', 'rules', 'rules.yaml'], { cwd: directory })).stdout
+  return await promtool(directory, 'test', 'rules', 'rules.yaml')
+}
+
+/** The output of promtool, which parses each query. Throws when one is none of PromQL. */
+export async function parseQueries(charts: Charts, queries: readonly string[]): Promise<string> {
+  const directory = await mkdtemp(join(charts.scratch, 'queries-'))
+  const rules = queries.map((expr, at) => ({ record: `query:${at}`, expr }))
+  await writeFile(
+    join(directory, 'queries.yaml'),
+    JSON.stringify({ groups: [{ name: 'queries', rules }] }),
+  )
+  return await promtool(directory, 'check', 'rules', 'queries.yaml')
+}
+
+async function promtool(cwd: string, ...args: string[]): Promise<string> {
+  const path = (await run('test/cluster/promtool.sh')).stdout.trim()
+  return (await run(path, args, { cwd })).stdout
 }
