@@ -74,11 +74,12 @@ test('a new Connector is made as fast beside 300 of another key, a relay that ha
   await Promise.all(
     names(MANY, 'busy').map(async (name) => await scene.apply('connectors', name, busy)),
   )
-  // The fastest of three: the machine is busy with the making of all these objects at first.
+  // The median of three: a single one may meet a pause of the machine.
   const timesMs: number[] = []
   for (const name of names(3, 'beside')) timesMs.push(await timeOf(name, own))
-  const besideMs = Math.min(...timesMs)
-  expect(besideMs).toBeLessThan(aloneMs + MORE_MS)
+  const besideMs = timesMs.toSorted((a, b) => a - b)[1]
+  const figures = `ms alone ${aloneMs.toFixed()}, beside ${timesMs.map((ms) => ms.toFixed()).join(', ')}`
+  expect(besideMs, figures).toBeLessThan(aloneMs + MORE_MS)
   // They were all under way.
   expect(hanging.seen.length).toBeGreaterThan(0)
   expect(page).toBeGreaterThan(0)
