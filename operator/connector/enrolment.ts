@@ -21,9 +21,13 @@ const ENROLLED_ANNOTATION = `${GROUP}/enrolled-at`
 const CONTENT_ANNOTATION = `${GROUP}/content`
 
 const ROTATE_MIN_MS = 3_600_000
+/** A connector takes one agent in 5 seconds, and says nothing of a key meanwhile. */
+const UNSURE_LOOK_MS = 6_000
 
 export interface Enrolled {
   enrolledAt: string
+  /** The version of the Secret, whose key is then known to be good; undefined while the relay has not said so. */
+  version: string | undefined
   /** When the key is to be replaced. */
   rotateInMs: number | undefined
 }
@@ -44,13 +48,14 @@ export interface Enrolling {
 
 /**
  * The Secret with the enrolment key. A key is shown once: where it was lost, by a kill between two steps or with the
- * Secret, another one replaces it, and agents that have enrolled go on.
+ * Secret, another one replaces it, and agents that have enrolled go on. The key of a Secret that was changed is compared with
+ * its hash, and shown to the relay: a backup may have brought an old one.
  */
 export async function ensureEnrolment(asked: Enrolling): Promise<Enrolled> {
   const { connector, spec, seen, enrollmentKey } = asked
   if (enrollmentKey !== undefined) return await store(asked, enrollmentKey, new Date())
   const known = isGood(asked, seen) ? seen : undefined
-  if (known !== undefined && isVerified(asked, known)) return enrolledBy(known, spec)
+  if (known !== undefined && isVerified(asked, known)) return knownBy(known, spec)
   const { namespace = '' } = connector.metadata
   const secret = await asked.kube.get(SECRET, namespace, childName(connector))
   if (secret !== undefined && controllerOf(secret)?.uid !== connector.metadata.uid) {
@@ -59,14 +64,17 @@ export async function ensureEnrolment(asked: Enrolling): Promise<Enrolled> {
   const key = keyIn(secret)
   if (secret !== undefined && key !== undefined && isGood(asked, secret)) {
     const isSeen = secret.metadata.labels?.[MANAGED_LABEL] === MANAGED_BY
-    if (isSeen && secret.metadata.annotations?.[CONTENT_ANNOTATION] === contentHash(asked, key)) {
+    const content = secret.metadata.annotations?.[CONTENT_ANNOTATION]
+    const isOurs = content?.startsWith(hashOf(key)) === true
+    const isTaken =
+      isOurs && (isLast(asked, secret) || (await asked.client.takesEnrollmentKey(key)))
+    if (isTaken === undefined) return { ...enrolledBy(secret, spec), rotateInMs: UNSURE_LOOK_MS }
+    if (isTaken && isSeen && content === contentHash(asked, key)) {
       note(asked, secret)
-      return enrolledBy(secret, spec)
+      return knownBy(secret, spec)
     }
-    // Somebody has touched the key or the label, or the CA is another: only a key that we know to be ours is kept.
-    if (secret.metadata.annotations?.[CONTENT_ANNOTATION]?.startsWith(hashOf(key)) === true) {
-      return await store(asked, key, new Date(enrolledBy(secret, spec).enrolledAt))
-    }
+    // The label or the CA is another.
+    if (isTaken) return await store(asked, key, new Date(enrolledBy(secret, spec).enrolledAt))
   }
   const answer = await asked.client.api.regenerateEnrollment({ id: asked.connectorId })
   return await store(asked, answer.enrollmentKey, new Date())
@@ -85,17 +93,27 @@ function isGood(
   return rotateInMs === undefined || rotateInMs > 0
 }
 
-/** A Secret that has changed since we wrote or read it is read again. The first one that a process sees is believed. */
-function isVerified(asked: Enrolling, { metadata }: KubeObject): boolean {
-  const { memory, ca } = asked
-  const content = metadata.annotations?.[CONTENT_ANNOTATION] ?? ''
-  if (!content.endsWith(hashOf(ca ?? ''))) return false
-  memory.enrolled ??= {
-    connectorId: asked.connectorId,
-    rotation: rotationOf(asked.connector),
-    version: metadata.resourceVersion,
-  }
-  return memory.enrolled.version === metadata.resourceVersion
+/** It is as it was written or read last, by this process or the one before. */
+function isVerified(asked: Enrolling, secret: KubeObject): boolean {
+  const content = secret.metadata.annotations?.[CONTENT_ANNOTATION] ?? ''
+  if (!content.endsWith(hashOf(asked.ca ?? '')) || lastOf(asked) !== versionOf(secret)) return false
+  note(asked, secret)
+  return true
+}
+
+/** The version of the Secret whose key was last known to be good. */
+function lastOf({ memory, connector }: Enrolling): string | undefined {
+  return memory.enrolled?.version ?? connector['status']?.enrollmentVersion
+}
+
+/** Nothing was changed since, as far as anybody knows: an earlier operator has left no version. */
+function isLast(asked: Enrolling, secret: KubeObject): boolean {
+  const last = lastOf(asked)
+  return last === undefined || last === versionOf(secret)
+}
+
+function versionOf({ metadata }: KubeObject): string {
+  return `${metadata.uid}/${metadata.resourceVersion}`
 }
 
 async function store(asked: Enrolling, key: string, at: Date): Promise<Enrolled> {
@@ -119,20 +137,25 @@ async function store(asked: Enrolling, key: string, at: Date): Promise<Enrolled>
   }
   const written = await applyChild(kube, { kind: SECRET, object })
   note(asked, written)
-  return enrolledBy(written, spec)
+  return knownBy(written, spec)
 }
 
-function note({ memory, connectorId, connector }: Enrolling, { metadata }: KubeObject): void {
-  const version = metadata.resourceVersion
-  memory.enrolled = { connectorId, rotation: rotationOf(connector), version }
+function note({ memory }: Enrolling, secret: KubeObject): void {
+  memory.enrolled = { version: versionOf(secret) }
+}
+
+/** The key in it is good. */
+function knownBy(secret: KubeObject, spec: ConnectorSpec): Enrolled {
+  return { ...enrolledBy(secret, spec), version: versionOf(secret) }
 }
 
 function enrolledBy({ metadata }: KubeObject, { enrollment }: ConnectorSpec): Enrolled {
+  const version = undefined
   const enrolledAt = metadata.annotations?.[ENROLLED_ANNOTATION] ?? new Date(0).toISOString()
   const after = durationMs(enrollment?.rotateAfter)
-  if (after === undefined) return { enrolledAt, rotateInMs: undefined }
+  if (after === undefined) return { enrolledAt, version, rotateInMs: undefined }
   const rotateInMs = Date.parse(enrolledAt) + Math.max(after, ROTATE_MIN_MS) - Date.now()
-  return { enrolledAt, rotateInMs }
+  return { enrolledAt, version, rotateInMs }
 }
 
 function rotationOf({ metadata }: KubeObject): string {

@@ -9,7 +9,8 @@ export interface Memory {
   triedAt: number
   /** The connector as it was made or changed, until a newer list has it. */
   made: { item: Item; at: number } | undefined
-  enrolled: { connectorId: string; rotation: string; version: string | undefined } | undefined
+  /** The version of the Secret whose key is good. */
+  enrolled: { version: string } | undefined
   /** Put-backs of a child in a row. */
   putBacks: Map<string, { text: string; count: number; at: number }>
   /** Sessions for which the replicas were last asked for. */

@@ -173,6 +173,7 @@ async function tell(deps: Deps, connector: KubeObject, told: Told): Promise<Outc
     name: item?.name ?? before.name,
     provisionedAt: item?.body.provisionedAt ?? before.provisionedAt,
     enrolledAt: enrolled?.enrolledAt ?? before.enrolledAt,
+    enrollmentVersion: enrolled?.version ?? before.enrollmentVersion,
     replicas: statefulSet?.status?.replicas ?? before.replicas ?? 0,
     readyReplicas: statefulSet?.status?.readyReplicas ?? before.readyReplicas ?? 0,
     connectedReplicas: item?.body.onlineReplicas ?? before.connectedReplicas ?? 0,

@@ -288,6 +288,11 @@ export const ConnectorStatus = z
     name: z.string().max(100).optional().describe('The name of the connector in the relay.'),
     provisionedAt: time('When a gateway took the connector over.'),
     enrolledAt: time('When the enrolment key was made.'),
+    enrollmentVersion: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('The uid and resourceVersion of the Secret whose key was last found good.'),
     replicas: count('Pods that exist.'),
     readyReplicas: count('Pods that are ready.'),
     connectedReplicas: count('Agents that have a session, by the relay’s word.'),

@@ -146,6 +146,28 @@ export class RelayClient {
     return new Response(text === '' ? null : text, { status })
   }
 
+  /**
+   * Whether agents may enrol with a key; undefined when the relay does not say. The relay looks at the key before the body,
+   * which is none that an agent could enrol by.
+   */
+  async takesEnrollmentKey(key: string): Promise<boolean | undefined> {
+    // No header can carry another.
+    if (!/^[\x21-\x7e]+$/.test(key)) return false
+    this.#refuseWhilePaused()
+    await this.#pace.turn('first')
+    const { status, text } = await this.#send(
+      `${this.#credentials.baseUrl}/v1/connectors/bootstrap`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: '{}',
+      },
+    )
+    this.#count('POST', String(status))
+    if (status === 401 && text.includes('"UNAUTHORIZED"')) return false
+    return status === 400 && text.includes('"BAD_REQUEST"') ? true : undefined
+  }
+
   /** Kinds of resources, such as `GET connectors`, that the key may not read or write. */
   get lacked(): readonly string[] {
     const since = performance.now() - LACKED_MS
