@@ -23,6 +23,7 @@ import { privateDestinations } from './scenarios/private.ts'
 import { reads } from './scenarios/reads.ts'
 import { scaling } from './scenarios/scaling.ts'
 import { soak } from './scenarios/soak.ts'
+import { spool } from './scenarios/spool.ts'
 import { formatTable, type Row } from './table.ts'
 
 const { positionals, values } = parseArgs({
@@ -57,6 +58,7 @@ const SCENARIOS: Record<string, () => Promise<Row[]>> = {
   'fan-out-20': () => capacity(20, given),
   latency,
   drain,
+  spool: () => spool(given),
   memory: () => memory(given),
   mails: () => mails(given),
   pacing: () => pacing(given),

@@ -19,10 +19,11 @@ export interface RoleBeside extends AsyncDisposable {
   ingestPort: number
 }
 
-/** The supervisor runs one process a role: a further one gets the same services and the same key, as in a cluster. */
+/** The supervisor runs one process a role: a further one gets the same services and the same key, as in a cluster. `settings` are added to its environment. */
 export async function startBeside(
   installation: Installation,
   role: 'ingest' | 'worker',
+  settings: Record<string, string> = {},
 ): Promise<RoleBeside> {
   const { dataDir, databaseUrl, natsUrl } = installation
   const [opsPort = 0, ingestPort = 0] = await freePorts(2)
@@ -34,6 +35,7 @@ export async function startBeside(
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...process.env,
+      ...settings,
       DATABASE_URL: databaseUrl,
       NATS_URL: natsUrl,
       POSTERN_ENCRYPTION_KEY_FILE: join(dataDir, 'encryption-key'),

@@ -9,7 +9,7 @@ import {
 } from '@nats-io/jetstream'
 
 import type { NatsConnection } from '../nats.ts'
-import { SPOOL_EVENTS, SPOOL_REFUSED, SPOOL_STREAM, SPOOL_SUBJECTS } from './stream-subjects.ts'
+import { SPOOL_REFUSED, SPOOL_STREAM, SPOOL_SUBJECTS } from './stream-subjects.ts'
 
 /** How long a key that was spooled is remembered. Each costs the server some 100 bytes meanwhile. */
 const DUPLICATE_WINDOW_MS = 3_600_000
@@ -20,30 +20,29 @@ const ACK_TIMEOUT_MS = 2_000
 /** Error code of a cluster while it elects a leader. */
 const NO_LEADER = 10_008
 
-/** Messages that are read at once: of the largest bodies some 60 MB. */
-const READ_AHEAD = 8
-
 export interface SpoolSize {
   replicas: number
   maxBytes: number
 }
 
-export interface SpooledMessage {
-  sequence: number
-  data: Uint8Array
-}
+/** Events of each subject that has some. */
+export type SpoolLengths = Readonly<Record<string, number>>
 
-/** Makes the stream, or brings it to its present settings. Returns how many events it holds. */
-export async function ensureSpool(manager: JetStreamManager, size: SpoolSize): Promise<number> {
+/** Makes the stream, or brings it to its present settings. Returns how many events it has to be stored. */
+export async function ensureSpool(
+  manager: JetStreamManager,
+  size: SpoolSize,
+): Promise<SpoolLengths> {
   const { replicas: num_replicas, maxBytes: max_bytes } = size
   try {
     const { config, state } = await manager.streams.info(SPOOL_STREAM, {
-      subjects_filter: SPOOL_EVENTS,
+      subjects_filter: SPOOL_SUBJECTS,
     })
     if (config.max_bytes !== max_bytes || config.num_replicas !== num_replicas) {
       await manager.streams.update(SPOOL_STREAM, { max_bytes, num_replicas })
     }
-    return state.subjects?.[SPOOL_EVENTS] ?? 0
+    const { [SPOOL_REFUSED]: _, ...lengths } = state.subjects ?? {}
+    return lengths
   } catch (error) {
     if (!isStreamMissing(error)) throw error
     await manager.streams.add({
@@ -57,17 +56,16 @@ export async function ensureSpool(manager: JetStreamManager, size: SpoolSize): P
       num_replicas,
       max_bytes,
     })
-    return 0
+    return {}
   }
 }
 
 /** Resolves once the server has made the event durable, or had one of this key already. Throws when it did not say so. */
 export async function appendToSpool(
   nats: NatsConnection,
-  data: Uint8Array,
-  key: string | undefined,
+  { subject, data, key }: { subject: string; data: Uint8Array; key: string | undefined },
 ): Promise<{ isDuplicate: boolean; sequence: number }> {
-  const { duplicate, seq } = await jetstream(nats).publish(SPOOL_EVENTS, data, {
+  const { duplicate, seq } = await jetstream(nats).publish(subject, data, {
     timeout: ACK_TIMEOUT_MS,
     expect: { streamName: SPOOL_STREAM },
     ...(key !== undefined && { msgID: key }),
@@ -88,36 +86,13 @@ export async function spooledAt(
   return (await manager.streams.getMessage(SPOOL_STREAM, { seq: sequence }))?.data
 }
 
-/** The oldest events, in order: at most `limit` and about `bytesMax`. Empty when there are none. */
-export async function readSpool(
+/** Removes the events of a share up to and including one that was read. */
+export async function removeFromSpool(
   manager: JetStreamManager,
-  { limit, bytesMax }: { limit: number; bytesMax: number },
-): Promise<SpooledMessage[]> {
-  const query = { seq: 1, next_by_subj: SPOOL_EVENTS }
-  const first = await manager.streams.getMessage(SPOOL_STREAM, query)
-  if (first === null) return []
-  const messages: SpooledMessage[] = [{ sequence: first.seq, data: first.data }]
-  let bytes = first.data.length
-  for (let next = first.seq + 1; bytes < bytesMax && messages.length < limit; next += READ_AHEAD) {
-    const ahead = Array.from({ length: READ_AHEAD }, (_, index) => next + index)
-    const read = await Promise.all(
-      ahead.map((seq) => manager.streams.getMessage(SPOOL_STREAM, { seq })),
-    )
-    for (const message of read) {
-      // A missing number is the end. Events may have come since: to read past it would have them purged unread.
-      if (message === null) return messages
-      bytes += message.data.length
-      if (message.subject === SPOOL_EVENTS) {
-        messages.push({ sequence: message.seq, data: message.data })
-      }
-    }
-  }
-  return messages
-}
-
-/** Removes the events up to and including one that was read. */
-export async function removeFromSpool(manager: JetStreamManager, through: number): Promise<void> {
-  await manager.streams.purge(SPOOL_STREAM, { filter: SPOOL_EVENTS, seq: through + 1 })
+  share: string,
+  through: number,
+): Promise<void> {
+  await manager.streams.purge(SPOOL_STREAM, { filter: share, seq: through + 1 })
 }
 
 /** Puts an event aside that PostgreSQL refuses for its data: it is kept, and does not stand in the way. */

@@ -63,12 +63,14 @@ export interface Relay extends AsyncDisposable {
   /** A second worker beside the supervisor's: they share the partitions. */
   startSecondWorker(): AsyncDisposable
   /** A second gateway at this port. */
-  startSecondGateway(port: number): SecondGateway
+  startSecondGateway(port: number): Killable
+  /** A further ingest of this name, to which nothing is sent: it drains the spool. */
+  startDrainer(name: string, env: Record<string, string>): Killable
   /** Starts the supervisor again on the same data and ports, after it was killed. */
   startAgain(): Promise<void>
 }
 
-interface SecondGateway extends AsyncDisposable {
+interface Killable extends AsyncDisposable {
   /** As kill -9 does. Resolves when it is gone. */
   kill(): Promise<void>
 }
@@ -122,14 +124,11 @@ export async function startRelay(env: Record<string, string> = {}): Promise<Rela
       return { [Symbol.asyncDispose]: async () => await stop(worker) }
     },
     startSecondGateway: (port) => {
-      const gateway = startBeside('gateway', dataDir, told, { GATEWAY_PORT: String(port) })
-      return {
-        async kill() {
-          signal(gateway.pid ?? 0, 'SIGKILL')
-          await isGone(gateway.pid ?? 0, STOP_MS)
-        },
-        [Symbol.asyncDispose]: async () => await stop(gateway),
-      }
+      return killable(startBeside('gateway', dataDir, told, { GATEWAY_PORT: String(port) }))
+    },
+    startDrainer: (name, spoolEnv) => {
+      const own = { INSTANCE_NAME: name, INGEST_PORT: '0', INGEST_URL: told.ingestUrl }
+      return killable(startBeside('ingest', dataDir, told, { ...spoolEnv, ...own }))
     },
     startAgain: async () => {
       child = launch()
@@ -186,6 +185,17 @@ function startBeside(
     },
     stdio: 'ignore',
   })
+}
+
+function killable(child: ChildProcess): Killable {
+  const pid = child.pid ?? 0
+  return {
+    async kill() {
+      signal(pid, 'SIGKILL')
+      await isGone(pid, STOP_MS)
+    },
+    [Symbol.asyncDispose]: async () => await stop(child),
+  }
 }
 
 async function stop(child: ChildProcess): Promise<void> {

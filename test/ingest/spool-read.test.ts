@@ -2,17 +2,15 @@ import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
-import {
-  appendToSpool,
-  ensureSpool,
-  readSpool,
-  removeFromSpool,
-} from '../../core/jetstream/spool-stream.ts'
+import { SpoolReader, type SpooledMessage } from '../../core/jetstream/spool-reader.ts'
+import { appendToSpool, ensureSpool, removeFromSpool } from '../../core/jetstream/spool-stream.ts'
+import { SPOOL_STREAM } from '../../core/jetstream/stream-subjects.ts'
 import { openNats, type NatsConnection } from '../../core/nats.ts'
 import { scratch, startTestNats } from '../kit/servers.ts'
 
 const MIB = 1024 * 1024
-const BATCH = { limit: 256, bytesMax: 8 * MIB }
+const BATCH = { limit: 4, bytesMax: MIB / 4 }
+const SHARE = 'spool.0'
 
 interface Opened {
   nats: NatsConnection
@@ -29,43 +27,71 @@ async function openSpool(stack: AsyncDisposableStack): Promise<Opened> {
   return { nats, manager }
 }
 
-async function append({ nats }: Opened, text: string): Promise<void> {
-  await appendToSpool(nats, Buffer.from(text), undefined)
+async function append({ nats }: Opened, text: string, subject = SHARE): Promise<void> {
+  await appendToSpool(nats, { subject, data: Buffer.from(text), key: undefined })
 }
 
-async function read({ manager }: Opened): Promise<[string[], through: number]> {
-  const messages = await readSpool(manager, BATCH)
-  const texts = messages.map(({ data }) => Buffer.from(data).toString())
-  return [texts, messages.at(-1)?.sequence ?? 0]
-}
+const textsOf = (messages: readonly SpooledMessage[]): string[] =>
+  messages.map(({ data }) => Buffer.from(data).toString())
 
-test('events that reach the spool while its end is read are read later, and none is removed unread', async () => {
+test('events that reach the spool while it is read are read later, and none is removed unread', async () => {
   await using stack = new AsyncDisposableStack()
   const opened = await openSpool(stack)
-  for (const text of ['1', '2', '3']) await append(opened, text)
-  // Answers of the server arrive in turn: number 4 is not there when it is asked for, and 5 is.
-  const { streams } = opened.manager
-  const getMessage = streams.getMessage.bind(streams)
-  let isLate = true
-  const appended = Promise.withResolvers<void>()
-  streams.getMessage = async (stream, query) => {
-    const seq = 'seq' in query && !('next_by_subj' in query) ? query.seq : 0
-    if (!isLate || seq < 4) return await getMessage(stream, query)
-    if (seq > 4) await appended.promise
-    const found = await getMessage(stream, query)
-    if (seq === 4) {
-      isLate = false
-      for (const text of ['4', '5']) await append(opened, text)
-      appended.resolve()
+  const sent = Array.from({ length: 30 }, (_, number) => String(number))
+  for (const text of sent.slice(0, 6)) await append(opened, text)
+  await using reader = await SpoolReader.open({ ...opened, share: SHARE })
+  const late = (async () => {
+    for (const text of sent.slice(6)) {
+      await append(opened, 'of another share', 'spool.1')
+      await append(opened, text)
     }
-    return found
+  })()
+  const seen: string[] = []
+  while (seen.length < sent.length) {
+    const messages = await reader.next(BATCH)
+    expect(messages.length).toBeLessThanOrEqual(BATCH.limit)
+    seen.push(...textsOf(messages))
+    const last = messages.at(-1)
+    if (last !== undefined) await removeFromSpool(opened.manager, SHARE, last.sequence)
   }
+  await late
+  expect(seen).toEqual(sent)
+  expect(await reader.next(BATCH)).toEqual([])
+  const lengths = await ensureSpool(opened.manager, { replicas: 1, maxBytes: 8 * MIB })
+  expect(lengths).toEqual({ 'spool.1': 24 })
+})
+
+test('a batch has at most so many bytes, and an event that is larger comes alone', async () => {
+  await using stack = new AsyncDisposableStack()
+  const opened = await openSpool(stack)
+  const large = 'x'.repeat(MIB / 2)
+  const half = 'y'.repeat(MIB / 8)
+  const sent = ['first', large, half, half, half, 'last']
+  for (const text of sent) await append(opened, text)
+  await using reader = await SpoolReader.open({ ...opened, share: SHARE })
   const seen: string[] = []
   for (;;) {
-    const [texts, through] = await read(opened)
+    const texts = textsOf(await reader.next(BATCH))
     if (texts.length === 0) break
+    const bytesMax = texts.length > 1 ? BATCH.bytesMax : large.length
+    expect(texts.join('').length).toBeLessThanOrEqual(bytesMax)
     seen.push(...texts)
-    await removeFromSpool(opened.manager, through)
   }
-  expect(seen).toEqual(['1', '2', '3', '4', '5'])
+  expect(seen.map((text) => text.length)).toEqual(sent.map((text) => text.length))
+})
+
+test('a reader whose consumer is gone fails, and another begins with what was not removed', async () => {
+  await using stack = new AsyncDisposableStack()
+  const opened = await openSpool(stack)
+  for (let number = 0; number < 6; number++) await append(opened, String(number))
+  await using reader = await SpoolReader.open({ ...opened, share: SHARE })
+  const [first, second] = await reader.next(BATCH)
+  expect(first && Buffer.from(first.data).toString()).toBe('0')
+  await removeFromSpool(opened.manager, SHARE, second?.sequence ?? 0)
+  for await (const { name } of opened.manager.consumers.list(SPOOL_STREAM)) {
+    await opened.manager.consumers.delete(SPOOL_STREAM, name)
+  }
+  await expect(reader.next(BATCH)).rejects.toThrow('Cannot read the spool: 503')
+  await using another = await SpoolReader.open({ ...opened, share: SHARE })
+  expect(textsOf(await another.next(BATCH))).toEqual(['2', '3', '4', '5'])
 })

@@ -34,6 +34,7 @@ import { up as parkedLanes } from './0031-parked-lanes.ts'
 import { up as movingOrganisations } from './0032-moving-organisations.ts'
 import { up as minutes } from './0033-minutes.ts'
 import { up as rejectedMinutes } from './0034-rejected-minutes.ts'
+import { up as spoolShares } from './0035-spool-shares.ts'
 
 /** In order. A landed migration is frozen; the next change is the next number. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -71,4 +72,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0032-moving-organisations': { up: movingOrganisations },
   '0033-minutes': { up: minutes },
   '0034-rejected-minutes': { up: rejectedMinutes },
+  '0035-spool-shares': { up: spoolShares },
 }

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 import type { Clock } from '../../../core/clock.ts'
 import type { Db, Pool } from '../../../core/db/connection/db.ts'
 import { cannotStore, isDataFault } from '../../../core/db/connection/failures.ts'
@@ -10,8 +12,9 @@ import {
 import type { Quota } from '../../../core/db/events/ingest/store-capped-events.ts'
 import { LEASE_HELD_MS, holdLease, releaseLease } from '../../../core/db/processes/leases.ts'
 import { bytesOfUuid, firstIdAt, newIdBytes, timeOfId, uuidOfBytes } from '../../../core/ids.ts'
-import type { SpooledMessage } from '../../../core/jetstream/spool-stream.ts'
+import type { SpooledMessage, SpoolReader } from '../../../core/jetstream/spool-reader.ts'
 import { decodeSpooled, type SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
+import { SPOOL_SHARES } from '../../../core/jetstream/stream-subjects.ts'
 import { LEASE_MS } from '../../../core/limits.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { EventNotices } from '../../../core/notices/event-notices.ts'
@@ -24,7 +27,6 @@ import type { IngestTraces } from '../trace/ingest-traces.ts'
 import type { Outage } from './outage.ts'
 import type { Spool } from './spool.ts'
 
-const LEASE = 'spool'
 const BATCH = { limit: 256, bytesMax: 8 * 1024 * 1024 }
 
 /** How far the clocks of ingest processes may be apart: events lie in the spool in the order they reached it. */
@@ -53,14 +55,15 @@ interface Spooled {
 }
 
 /**
- * Stores what was spooled, oldest first, when PostgreSQL is back: one process at a time, by a lease. A batch is removed
- * from the spool after its commit; what is found there again is known by its id.
+ * Stores what was spooled when PostgreSQL is back. Each share is stored oldest first, by one process at a time, by a lease;
+ * a process takes the shares one after the other, and others take those that are left. A batch is removed from the spool
+ * after its commit; what is found there again is known by its id.
  */
 export class Drain {
   readonly #deps: DrainDeps
   readonly #store: ReturnType<typeof openBatchStore>
-  /** The batch of a process that died in the middle was finished. */
-  #isTidy = false
+  /** Shares in which the batch of a process that died in the middle was finished. */
+  readonly #tidy = new Set<string>()
   /** Events that this process has stored, and those that PostgreSQL refused. */
   stored = 0
   refused = 0
@@ -70,52 +73,71 @@ export class Drain {
     this.#store = openBatchStore(deps)
   }
 
-  /** To be called now and then. Returns when the spool is empty, or another process or PostgreSQL's absence ends it. */
+  /** To be called now and then. Returns when each share is empty, or another process or PostgreSQL's absence ends it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { db, name, spool, outage } = this.#deps
-    if (!spool.isUsable || outage.isAway || (spool.length === 0 && this.#isTidy)) return
-    const holds = async (): Promise<boolean> =>
-      (await holdLease(db, LEASE, `ingest ${name}`)) !== undefined
+    const { spool, outage, log } = this.#deps
+    if (!spool.isUsable || outage.isAway) return
+    const startedAt = performance.now()
+    let events = 0
     try {
-      if (!(await holds())) return
-      await this.#drain(signal, holds)
-      await releaseLease(db, LEASE, `ingest ${name}`)
+      for (const share of inTurn(SPOOL_SHARES)) {
+        if (signal.aborted) break
+        if (spool.has(share) || !this.#tidy.has(share)) events += await this.#take(share, signal)
+      }
     } catch (error) {
       if (!cannotStore(error)) throw error
       outage.begin(error)
     }
+    const tookMs = Math.round(performance.now() - startedAt)
+    if (events > 0) log.info({ events, tookMs }, 'Stored spooled events')
   }
 
-  async #drain(signal: AbortSignal, holds: () => Promise<boolean>): Promise<void> {
-    const { db, clock, log, spool } = this.#deps
-    const startedAt = performance.now()
+  /** Drains a share unless another process does. Returns how many events it stored. */
+  async #take(share: string, signal: AbortSignal): Promise<number> {
+    const { db, name } = this.#deps
+    const lease = leaseOf(share)
+    const holds = async (): Promise<boolean> =>
+      (await holdLease(db, lease, `ingest ${name}`)) !== undefined
+    if (!(await holds())) return 0
+    const events = await this.#drain(share, { signal, holds })
+    await releaseLease(db, lease, `ingest ${name}`)
+    return events
+  }
+
+  async #drain(
+    share: string,
+    { signal, holds }: { signal: AbortSignal; holds: () => Promise<boolean> },
+  ): Promise<number> {
+    const { db, clock, spool } = this.#deps
+    await using reader = await spool.read(share)
+    let reading = readAhead(reader)
     let events = 0
-    let said: string | undefined
-    let heldAt = startedAt
+    let recorded: string | undefined
+    let heldAt = performance.now()
     while (!signal.aborted) {
-      const messages = await spool.read(BATCH)
+      const messages = await reading
       const last = messages.at(-1)
       if (last === undefined) {
-        await endDrains(db, clock.now())
-        this.#isTidy = true
-        const tookMs = Math.round(performance.now() - startedAt)
-        if (events > 0) log.info({ events, tookMs }, 'Stored all spooled events')
-        return
+        await endDrains(db, share, clock.now())
+        this.#tidy.add(share)
+        break
       }
+      reading = readAhead(reader)
       const batch = await this.#readable(messages)
-      // Said before they are stored: whoever reads new events by the time of their ids looks further back then.
+      // Before they are stored: readers of new events, who go by the time of their ids, look further back then.
       const oldest = oldestOf(batch)
-      if (oldest !== undefined && (said === undefined || oldest < said)) {
-        said = firstIdAt(timeOfId(oldest) - CLOCKS_APART_MS)
-        await beginDrain(db, said, clock.now())
+      if (oldest !== undefined && (recorded === undefined || oldest < recorded)) {
+        recorded = firstIdAt(timeOfId(oldest) - CLOCKS_APART_MS)
+        await beginDrain(db, { share, oldestId: recorded, nowMs: clock.now() })
       }
       await this.#settle(batch)
-      await spool.remove(last.sequence)
+      await spool.remove(share, last.sequence)
       events += messages.length
       if (performance.now() - heldAt < LEASE_HELD_MS / 5) continue
-      if (!(await holds())) return
+      if (!(await holds())) break
       heldAt = performance.now()
     }
+    return events
   }
 
   /** Decodes the events of a batch. Puts an unreadable event of a newer version aside. */
@@ -210,6 +232,24 @@ export class Drain {
     await this.#deps.spool.setAside(message)
     this.refused++
   }
+}
+
+/** The first share is that of earlier versions, whose lease has this name. */
+function leaseOf(share: string): string {
+  return share === SPOOL_SHARES[0] ? 'spool' : share
+}
+
+/** Starts anywhere, so that processes that begin together take different shares. */
+function inTurn(shares: readonly string[]): string[] {
+  const first = randomInt(shares.length)
+  return [...shares.slice(first), ...shares.slice(0, first)]
+}
+
+/** The next batch is on its way while one is stored. Its failure counts when it is awaited. */
+function readAhead(reader: SpoolReader): Promise<SpooledMessage[]> {
+  const reading = reader.next(BATCH)
+  reading.catch(() => {})
+  return reading
 }
 
 function readable(message: SpooledMessage): SpooledEvent | undefined {

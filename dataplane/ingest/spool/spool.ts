@@ -3,18 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 
 import type { Config } from '../../../core/config.ts'
+import { SpoolReader, type SpooledMessage } from '../../../core/jetstream/spool-reader.ts'
 import {
   appendToSpool,
   ensureSpool,
   isRefusal,
-  readSpool,
   removeFromSpool,
   setAside,
   spooledAt,
-  type SpooledMessage,
+  type SpoolLengths,
   type SpoolSize,
 } from '../../../core/jetstream/spool-stream.ts'
 import { encodeSpooled, type SpooledEvent } from '../../../core/jetstream/spooled-event.ts'
+import { spoolSubject } from '../../../core/jetstream/stream-subjects.ts'
 import type { Logger } from '../../../core/log.ts'
 import { isConnected, openNats, type NatsConnection } from '../../../core/nats.ts'
 import { spoolFilesOf, type NatsFileValues } from '../../../core/settings/nats-files.ts'
@@ -78,8 +79,7 @@ export class Spool implements AsyncDisposable {
   #lostSince: number | undefined
   #failedAt = Number.NEGATIVE_INFINITY
   #silentSince = 0
-  /** Events in it, as of the last look. */
-  length = 0
+  #lengths: SpoolLengths = {}
   /** Events that this process has put into it. */
   kept = 0
 
@@ -92,12 +92,22 @@ export class Spool implements AsyncDisposable {
     return this.#isThere && this.#connection !== undefined && isConnected(this.#connection.nats)
   }
 
+  /** Events in it, as of the last look. */
+  get length(): number {
+    return Object.values(this.#lengths).reduce((sum, length) => sum + length, 0)
+  }
+
+  /** Whether a share has events, as of the last look. */
+  has(share: string): boolean {
+    return (this.#lengths[share] ?? 0) > 0
+  }
+
   /** To be called now and then: connects, makes the stream and counts what it holds. */
   async look(): Promise<void> {
     try {
       this.#connection ??= await this.#connect()
       if (!isConnected(this.#connection.nats)) throw new Error('The spool is not connected')
-      this.length = await ensureSpool(this.#connection.manager, this.#settings)
+      this.#lengths = await ensureSpool(this.#connection.manager, this.#settings)
       this.#isThere = true
       this.#lostSince = undefined
     } catch (error) {
@@ -148,19 +158,20 @@ export class Spool implements AsyncDisposable {
     // The client would say so as well, each time that it is asked: those behind would wait for nothing.
     if (data.length > mostBytes) throw new TooLarge(data.length, mostBytes)
     const key = event.dedupeKey === null ? undefined : `${event.sourceId}:${event.dedupeKey}`
-    const { isDuplicate, sequence } = await appendToSpool(nats, data, key)
+    const subject = spoolSubject(event.sourceId)
+    const { isDuplicate, sequence } = await appendToSpool(nats, { subject, data, key })
     if (!isDuplicate) return 'kept'
     // The one before may have been the first try of this very event, made durable without a word.
     const known = isAgain ? await spooledAt(manager, sequence) : undefined
     return known !== undefined && data.equals(known) ? 'kept' : 'duplicate'
   }
 
-  async read(limits: { limit: number; bytesMax: number }): Promise<SpooledMessage[]> {
-    return await readSpool(this.#open().manager, limits)
+  async read(share: string): Promise<SpoolReader> {
+    return await SpoolReader.open({ ...this.#open(), share })
   }
 
-  async remove(through: number): Promise<void> {
-    await removeFromSpool(this.#open().manager, through)
+  async remove(share: string, through: number): Promise<void> {
+    await removeFromSpool(this.#open().manager, share, through)
   }
 
   async setAside(message: SpooledMessage): Promise<void> {

@@ -42,19 +42,21 @@ export async function storeUndelivered(
   return true
 }
 
-/** Says, before any of them is stored, that events with ids from `oldestId` on are about to be. */
-export async function beginDrain(db: Db, oldestId: string, nowMs: number): Promise<void> {
+/** Records, before any of them is stored, that a drain of a share stores events with ids from `oldestId` on. */
+export async function beginDrain(
+  db: Db,
+  { share, oldestId, nowMs }: { share: string; oldestId: string; nowMs: number },
+): Promise<void> {
   await sql`
-    insert into spool_drain (oldest_id, begun_at) values (${oldestId}::uuid, ${new Date(nowMs)})`.execute(
-    db,
-  )
+    insert into spool_drain (share, oldest_id, begun_at)
+    values (${share}, ${oldestId}::uuid, ${new Date(nowMs)})`.execute(db)
 }
 
-/** All that was begun is stored: by now also what a process that died had begun. */
-export async function endDrains(db: Db, nowMs: number): Promise<void> {
-  await sql`update spool_drain set until_transaction = pg_current_xact_id() where until_transaction is null`.execute(
-    db,
-  )
+/** All that was begun of a share is stored: by now also what a process that died had begun. */
+export async function endDrains(db: Db, share: string, nowMs: number): Promise<void> {
+  await sql`
+    update spool_drain set until_transaction = pg_current_xact_id()
+    where until_transaction is null and share = ${share}`.execute(db)
   const before = new Date(nowMs - DRAIN_KEPT_DAYS * 86_400_000)
   await sql`delete from spool_drain where begun_at < ${before} and until_transaction is not null`.execute(
     db,
