@@ -1,65 +1,38 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { startCluster, type Cluster } from '../cluster/cluster.ts'
-import { loadImage, NODE, untilNodeReady } from './node.ts'
+import { testRollouts } from './rollouts.ts'
+import {
+  api,
+  cluster,
+  CUSTOMER,
+  declare,
+  helm,
+  IMAGE,
+  inCustomer,
+  inRelay,
+  made,
+  MINUTES,
+  openSite,
+  OPERATOR,
+  OPERATOR_VALUES,
+  RELAY,
+  run,
+  sets,
+  VALUES,
+  WAITING,
+  words,
+} from './site.ts'
+import { missing, send } from './webhooks.ts'
 
 /** Both charts on a real node: private delivery, updates and kills under load, revocation, and nothing left afterwards. */
-const run = promisify(execFile)
-const MINUTES = 60_000
-const RELAY = 'postern'
-const CUSTOMER = 'customer'
-const OPERATOR = 'operator'
-
-let cluster: Cluster
-let helmPath: string
-beforeAll(async () => {
-  helmPath = (await run('test/cluster/helm.sh')).stdout.trim()
-  cluster = await startCluster(NODE)
-  const images = z.string().parse(process.env['IMAGES_DIR'])
-  for (const name of ['pause', 'postern', 'postgresql', 'nats']) {
-    await loadImage(join(images, `${name}.tar`))
-  }
-  await untilNodeReady(cluster)
-  for (const name of [RELAY, CUSTOMER, OPERATOR]) {
-    await cluster.kubectl('create', 'namespace', name)
-    const restricted = 'pod-security.kubernetes.io/enforce=restricted'
-    await cluster.kubectl('label', 'namespace', name, restricted)
-  }
-}, 10 * MINUTES)
+beforeAll(openSite, 10 * MINUTES)
 afterAll(async () => await cluster?.stop())
 
-const helm = async (...args: string[]): Promise<string> => {
-  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig }
-  return (await run(helmPath, args, { env, maxBuffer: 64 * 1024 * 1024 })).stdout
-}
-const inRelay = async (...args: string[]): Promise<string> =>
-  await cluster.kubectl('-n', RELAY, ...args)
-const inCustomer = async (...args: string[]): Promise<string> =>
-  await cluster.kubectl('-n', CUSTOMER, ...args)
-const sets = (...values: string[]): string[] => values.flatMap((value) => ['--set', value])
-const words = (text: string): string[] => text.split(' ')
 const secret = (bytes: number, form: 'base64' | 'hex'): string => randomBytes(bytes).toString(form)
-
-const IMAGE = sets('image.repository=postern.test/postern', 'image.tag=dev')
-/** The node has the cores of this machine, and a rolling update needs room beside what runs. */
-const ROLES = ['api', 'ingest', 'worker', 'gateway', 'housekeeper']
-const SMALL = ROLES.map((role) => `${role}.resources.requests.cpu=20m`)
-const VALUES = sets(
-  ...SMALL,
-  'encryptionKey.existingSecret.name=postern',
-  'evaluation.enabled=true',
-  'evaluation.postgresql.password.existingSecret.name=postern',
-  'evaluation.postgresql.image=postern.test/postgresql:1',
-  'evaluation.nats.image=postern.test/nats:1',
-).concat(IMAGE)
-const WAITING = ['--wait', '--wait-for-jobs', '--timeout', '8m']
 
 async function admin(...args: string[]): Promise<unknown> {
   const program = ['exec', 'deploy/postern-api', '--', 'node', 'api/admin/main.ts']
@@ -67,20 +40,6 @@ async function admin(...args: string[]): Promise<unknown> {
 }
 
 const Key = z.object({ key: z.string() })
-let key = ''
-
-/** The management API, as a client inside the cluster reaches it. */
-async function api(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
-  const response = await fetch(`http://postern-api.${RELAY}.svc/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  return z.record(z.string(), z.unknown()).parse(JSON.parse(text === '' ? '{}' : text))
-}
-
 test(
   'helm install brings the relay up, and helm test sees a webhook delivered through a connector',
   async () => {
@@ -92,11 +51,11 @@ test(
     await helm('install', 'postern', 'charts/postern', '-n', RELAY, ...WAITING, ...VALUES)
     expect(await helm('test', 'postern', '-n', RELAY, '--timeout', '3m')).toContain('Succeeded')
     const permissions = ['sources', 'destinations', 'connections', 'connectors', 'deliveries']
-    const made = await admin(
+    const answer = await admin(
       ...words('keys create --name node'),
       ...permissions.flatMap((one) => ['--permission', `${one}=write`]),
     )
-    ;({ key } = Key.parse(made))
+    made.key = Key.parse(answer).key
   },
   15 * MINUTES,
 )
@@ -138,37 +97,19 @@ async function startService(): Promise<void> {
   await inCustomer('wait', '--for=condition=Ready', 'pod/billing', '--timeout=2m')
 }
 
-const received = async (): Promise<Set<string>> => {
-  const response = await fetch(`http://billing.${CUSTOMER}.svc:8080/`)
-  return new Set(z.array(z.string()).parse(await response.json()))
-}
-
-/** An object of ours in the customer's namespace, as `kubectl apply` makes it. */
-async function declare(kind: string, name: string, spec: object): Promise<void> {
-  const plural = `${kind.toLowerCase()}s`
-  const path = `/apis/postern.dev/v1alpha1/namespaces/${CUSTOMER}/${plural}/${name}`
-  const object = { apiVersion: 'postern.dev/v1alpha1', kind, metadata: { name }, spec }
-  const query = '?fieldManager=test&force=true'
-  await cluster.request('PATCH', `${path}${query}`, object, 'application/apply-patch+yaml')
-}
-
 const BILLING = `http://billing.${CUSTOMER}.svc:8080`
 const KINDS = 'connectors,sources,destinations,connections,relays'
 const relayRef = { name: 'main' }
-/** Ways from the source to the service: so many deliveries has each event. */
-let ways = 0
-let ingest = ''
-let sourceId = ''
 test(
   'an operator runs agents for a Connector, and a webhook comes to a service of its namespace',
   async () => {
     await startService()
     await helm(
       ...words(`install operator charts/postern-connector -n ${OPERATOR} --wait --timeout 5m`),
-      ...IMAGE,
-      ...sets('operator.relayPollSeconds=5', 'operator.resources.requests.cpu=20m'),
+      ...OPERATOR_VALUES,
+      ...sets('operator.relayPollSeconds=5'),
     )
-    await inCustomer(...words('create secret generic relay'), `--from-literal=key=${key}`)
+    await inCustomer(...words('create secret generic relay'), `--from-literal=key=${made.key}`)
     await inCustomer(...words('label secret relay postern.dev/use=relay'))
     await declare('Connection', 'node', {
       relayRef,
@@ -195,9 +136,9 @@ test(
       'GET',
       `/apis/postern.dev/v1alpha1/namespaces/${CUSTOMER}/sources/node`,
     )
-    sourceId = status.sourceId
-    ingest = `http://postern-ingest.${RELAY}.svc${new URL(status.ingestUrl).pathname}`
-    ways = 1
+    made.sourceId = status.sourceId
+    made.ingest = `http://postern-ingest.${RELAY}.svc${new URL(status.ingestUrl).pathname}`
+    made.ways = 1
     expect(await missing(await send(3))).toEqual([])
   },
   10 * MINUTES,
@@ -230,57 +171,14 @@ test(
     })
     await api('POST', '/connections', {
       name: 'by agents alone',
-      sourceId,
+      sourceId: made.sourceId,
       destinationId: destination['id'],
     })
-    ways = 2
+    made.ways = 2
     expect(await missing(await send(3))).toEqual([])
   },
   10 * MINUTES,
 )
-
-/** Sends so many webhooks, again until each is accepted; their events' ids. */
-async function send(count: number, pauseMs = 0): Promise<string[]> {
-  const ids: string[] = []
-  for (let at = 0; at < count; at++) {
-    ids.push(await sendOne(at))
-    await sleep(pauseMs)
-  }
-  return ids
-}
-
-async function sendOne(at: number): Promise<string> {
-  for (const end = Date.now() + MINUTES; ; await sleep(200)) {
-    try {
-      const body = JSON.stringify({ at })
-      const signal = AbortSignal.timeout(10_000)
-      const response = await fetch(ingest, { method: 'POST', body, signal })
-      if (response.ok) return z.object({ eventId: z.string() }).parse(await response.json()).eventId
-      await response.body?.cancel()
-    } catch {
-      // A pod that went away with the request: no answer, and so nothing that was promised.
-    }
-    if (Date.now() > end) throw new Error('No ingest takes a webhook')
-  }
-}
-
-/** Events of which the service has not got every delivery, once there is nothing more to come. */
-async function missing(eventIds: readonly string[]): Promise<string[]> {
-  let left = [...eventIds]
-  for (const end = Date.now() + 3 * MINUTES; left.length > 0 && Date.now() < end;) {
-    const seen = await received()
-    const still: string[] = []
-    for (const eventId of left) {
-      const { data } = await api('GET', `/deliveries?eventId=${eventId}`)
-      const deliveries = z.array(z.object({ id: z.string() })).parse(data)
-      const came = deliveries.filter(({ id }) => seen.has(id))
-      if (came.length < ways || came.length < deliveries.length) still.push(eventId)
-    }
-    left = still
-    if (left.length > 0) await sleep(1_000)
-  }
-  return left
-}
 
 test(
   'a rolling update of every role, the operator and all agents under load loses nothing',
@@ -332,14 +230,15 @@ test(
     expect(await inRelay(...ready)).toBe('3')
     await helm(
       ...words(`upgrade operator charts/postern-connector -n ${OPERATOR} --wait --timeout 5m`),
-      ...IMAGE,
+      ...OPERATOR_VALUES,
       ...sets('operator.relayPollSeconds=2', 'logLevel=debug'),
-      ...sets('operator.resources.requests.cpu=20m'),
     )
     expect(await missing(await send(5))).toEqual([])
   },
   15 * MINUTES,
 )
+
+testRollouts()
 
 /** Until so many agents of the Connector have a session, by its status. */
 async function untilConnected(count: number): Promise<void> {
