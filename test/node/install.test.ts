@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { testLeaving } from './leaving.ts'
 import { testRollouts } from './rollouts.ts'
 import {
   api,
@@ -297,6 +298,8 @@ test(
   },
   10 * MINUTES,
 )
+
+testLeaving()
 
 test(
   'an uninstall leaves nothing behind but the definitions, which are kept',

@@ -31,7 +31,7 @@ export async function openSite(): Promise<void> {
   for (const name of [RELAY, CUSTOMER, OPERATOR]) await createNamespace(name)
 }
 
-async function createNamespace(name: string): Promise<void> {
+export async function createNamespace(name: string): Promise<void> {
   await cluster.kubectl('create', 'namespace', name)
   const restricted = 'pod-security.kubernetes.io/enforce=restricted'
   await cluster.kubectl('label', 'namespace', name, restricted)
@@ -82,10 +82,15 @@ export async function api(
   return z.record(z.string(), z.unknown()).parse(JSON.parse(text === '' ? '{}' : text))
 }
 
-/** An object of ours in the customer's namespace, as `kubectl apply` makes it. */
-export async function declare(kind: string, name: string, spec: object): Promise<void> {
+/** An object of ours, in the customer's namespace by default, as `kubectl apply` makes it. */
+export async function declare(
+  kind: string,
+  name: string,
+  spec: object,
+  namespace = CUSTOMER,
+): Promise<void> {
   const plural = `${kind.toLowerCase()}s`
-  const path = `/apis/postern.dev/v1alpha1/namespaces/${CUSTOMER}/${plural}/${name}`
+  const path = `/apis/postern.dev/v1alpha1/namespaces/${namespace}/${plural}/${name}`
   const object = { apiVersion: 'postern.dev/v1alpha1', kind, metadata: { name }, spec }
   const query = '?fieldManager=test&force=true'
   await cluster.request('PATCH', `${path}${query}`, object, 'application/apply-patch+yaml')
