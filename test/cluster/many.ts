@@ -6,7 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../kit/relay.ts'
 import { openScene, type Scene } from './scene.ts'
 
-/** `npm run bench:operator`: a thousand Connectors under a single key with the ordinary limit of requests. */
+/**
+ * `npm run bench:operator`: a thousand Connectors under a single key with the ordinary limit of requests, and an operator
+ * beside Secrets that are not its own.
+ */
 const COUNT = Number(process.env['CONNECTORS'] ?? 1_000)
 /** Eight requests a second, and a little to begin. */
 const MADE_MS = (COUNT / 8) * 1_000 + 15_000
@@ -15,6 +18,11 @@ const REST_S = 120
 const RESYNC_MS = 10_000
 const MEMORY_MIB = 256
 const PATIENCE_MS = 15 * 60_000
+
+const FOREIGN = Number(process.env['FOREIGN_SECRETS'] ?? 30_000)
+const FOREIGN_MIB = 20
+/** After its start: what it took for that has gone by then. */
+const SETTLED_MS = 20_000
 
 type Operator = Awaited<ReturnType<Scene['operator']>>
 
@@ -122,3 +130,36 @@ test(
   },
   60 * 60_000,
 )
+
+/** Resident memory of an operator some time after its start, MiB. */
+async function settledMib(): Promise<number> {
+  await using operator = await scene.operator()
+  await untilLeads(operator)
+  await sleep(SETTLED_MS)
+  return presentMib(operator)
+}
+
+test(
+  `${FOREIGN} foreign Secrets with 1 KB of metadata cost no memory`,
+  async () => {
+    const before = [await settledMib(), await settledMib(), await settledMib()]
+    const annotations = { note: 'x'.repeat(1_024) }
+    const names = Array.from({ length: FOREIGN }, (_, at) => `foreign-${at}`)
+    const create = async (): Promise<void> => {
+      for (let name = names.pop(); name !== undefined; name = names.pop()) {
+        const metadata = { name, annotations }
+        const path = `/api/v1/namespaces/${scene.namespace}/secrets`
+        await scene.cluster.request('POST', path, { metadata, stringData: { key: 'x' } })
+      }
+    }
+    await Promise.all(Array.from({ length: CREATES_AT_ONCE }, create))
+    const after = [await settledMib(), await settledMib(), await settledMib()]
+    const words = (all: number[]): string => all.map((one) => one.toFixed(0)).join(', ')
+    figures['memory without foreign Secrets, MiB'] = words(before)
+    figures[`memory with ${FOREIGN} of them, MiB`] = words(after)
+    expect(median(after) - median(before)).toBeLessThan(FOREIGN_MIB)
+  },
+  60 * 60_000,
+)
+
+const median = (all: number[]): number => all.toSorted((a, b) => a - b)[1] ?? Infinity
