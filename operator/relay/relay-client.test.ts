@@ -19,7 +19,7 @@ interface Seen {
 const LIST = { data: [], nextCursor: null }
 
 /** A relay that answers as it is told, and a client of it. */
-async function openRelay(answer: (response: ServerResponse) => void) {
+async function openRelay(answer: (response: ServerResponse) => void, callMs?: number) {
   const seen: Seen[] = []
   const told: string[] = []
   const server = createServer((request, response) => {
@@ -39,7 +39,12 @@ async function openRelay(answer: (response: ServerResponse) => void) {
   const fence = (): void => void told.push('fence')
   const { lookupFor } = openAllowedRelays([{ cidrs: ['127.0.0.1'], ports: [port ?? 0] }], [])
   const lookup = lookupFor(credentials.baseUrl)
-  const client = new RelayClient(credentials, { fence, count, lookup })
+  const client = new RelayClient(credentials, {
+    fence,
+    count,
+    lookup,
+    ...(callMs !== undefined && { callMs }),
+  })
   return {
     client,
     seen,
@@ -196,4 +201,18 @@ test('a key that is refused, or has called too often, makes no further call for 
   expect(problemOf(await faultOf(paused.client.api.listSources()))?.reason).toBe('RateLimited')
   expect(problemOf(await faultOf(paused.client.api.listSources()))?.reason).toBe('RateLimited')
   expect(paused.seen).toHaveLength(1)
+})
+
+test('an answer that comes byte by byte is given up as a whole', async () => {
+  const trickles = (response: ServerResponse): void => {
+    response.writeHead(200)
+    const timer = setInterval(() => response.write(' '), 10)
+    response.on('close', () => clearInterval(timer))
+  }
+  await using relay = await openRelay(trickles, 200)
+  const began = performance.now()
+  const fault = await faultOf(relay.client.api.listSources())
+  expect(fault).toBeInstanceOf(RelayAway)
+  expect(problemOf(fault)?.reason).toBe('RelayUnavailable')
+  expect(performance.now() - began).toBeGreaterThanOrEqual(190)
 })

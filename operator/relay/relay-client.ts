@@ -15,7 +15,8 @@ import {
 } from './relay-error.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 
-const TIMEOUT_MS = 30_000
+/** A whole call, to the last byte of its answer. */
+const CALL_MS = 30_000
 /** A read that takes longer says that the relay does not answer; twice as long as the last one, where that was slow. */
 const LATE_MS = 2_000
 const LATE_MAX_MS = 10_000
@@ -56,6 +57,8 @@ export interface RelayClientOptions {
   lookup: LookupFunction
   /** `standing` or `lacked` is another, or the relay is `late` or late no more. */
   changed?: (what: 'standing' | 'late') => void
+  /** How long a call may take, in milliseconds: 30 s unless given. */
+  callMs?: number
 }
 
 /** A permission that the key lacks counts for so long after the last call that was refused for it. */
@@ -71,6 +74,7 @@ export class RelayClient {
   readonly #dispatcher: Agent
   readonly #fence: () => void
   readonly #count: (method: string, code: string) => void
+  readonly #callMs: number
   readonly #pace = new Pace()
   readonly #changed: (what: 'standing' | 'late') => void
   #pausedUntil = 0
@@ -88,11 +92,15 @@ export class RelayClient {
   /** Kinds of resources for which the key has been refused a call, and when that was. */
   readonly #lacked = new Map<string, number>()
 
-  constructor(credentials: Credentials, { fence, count, lookup, changed }: RelayClientOptions) {
+  constructor(
+    credentials: Credentials,
+    { fence, count, lookup, changed, callMs = CALL_MS }: RelayClientOptions,
+  ) {
     this.#credentials = credentials
     this.#fence = fence
     this.#count = count
     this.#changed = changed ?? (() => {})
+    this.#callMs = callMs
     const { ca } = credentials
     const connect = { lookup, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }
     this.#dispatcher = new Agent({
@@ -205,8 +213,7 @@ export class RelayClient {
         method,
         headers: { ...headers, 'user-agent': 'postern-operator' },
         body,
-        headersTimeout: TIMEOUT_MS,
-        bodyTimeout: TIMEOUT_MS,
+        signal: AbortSignal.timeout(this.#callMs),
       })
       const text = await response.body.text()
       return { status: response.statusCode, text, headers: response.headers }
