@@ -56,6 +56,7 @@ export const SIDEBAR: readonly { label: string; entries: readonly Entry[] }[] = 
       SETTINGS,
       'security',
       'backup',
+      'moving',
       'outages',
       'spool',
       'metrics',

@@ -5,6 +5,9 @@ import { buffer } from 'node:stream/consumers'
 /** A request that reached the destination. */
 export interface Arrival {
   webhookId: string
+  /** `webhook-signature`, and the seconds that it covers. */
+  signature: string
+  signedAtSeconds: number
   /** Empty where bodies are not kept. */
   body: Buffer
   /** On the monotonic clock. */
@@ -48,6 +51,8 @@ export async function openDestination({
       .then((body) => {
         const arrival = {
           webhookId: String(request.headers['webhook-id']),
+          signature: String(request.headers['webhook-signature']),
+          signedAtSeconds: Number(request.headers['webhook-timestamp']),
           body: keepsBodies ? body : NO_BODY,
           atMs: performance.now(),
         }

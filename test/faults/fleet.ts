@@ -17,6 +17,10 @@ const API_MS = 20_000
 /** A process of each role, with balancers before those that clients connect to. */
 export interface Fleet extends AsyncDisposable {
   apiUrl: string
+  ingestUrl: string
+  organisationId: string
+  /** Runs the program of an operator of the installation, and returns what it prints. Throws when it fails. */
+  admin(...words: string[]): Promise<string>
   /** Migrates by the program of this copy of the repository, and returns its lines. Throws when it fails. */
   migrate(root?: string): Promise<string>
   /**
@@ -67,7 +71,7 @@ export async function openFleet({ delayMs = 0 } = {}): Promise<Fleet> {
     await runProgram(join(root, 'api/migrate/main.ts'), [], settings)
   await migrate()
   const tenant = { dataDir: path, database: 'fleet', env: settings, print: () => {} }
-  const { apiKey } = await ensureTenant(tenant)
+  const { apiKey, organisationId } = await ensureTenant(tenant)
   const pool = new pg.Pool({ connectionString: postgres.url, max: 2 })
   stack.defer(async () => await pool.end())
 
@@ -99,6 +103,9 @@ export async function openFleet({ delayMs = 0 } = {}): Promise<Fleet> {
   const owned = stack.move()
   return {
     apiUrl: settings.API_URL,
+    ingestUrl: settings.INGEST_URL,
+    organisationId,
+    admin: async (...words) => await runProgram('api/admin/main.ts', words, settings),
     migrate,
     replace,
     deaths: () => started.reduce((sum, one) => sum + one.deaths, 0),

@@ -74,10 +74,11 @@ export function unavailable(): Answer {
 /** Time for a name to lead to the other installation. */
 const MOVED_RETRY_SECONDS = '30'
 
-/** A sender that repeats finds the organisation where it has moved to. */
+/** A sender that repeats finds the organisation where it has moved to; on this connection it would find it here. */
 export function moved(): Answer {
   return plainRefusal(503, 'This source has moved to another installation, try again', {
     'retry-after': MOVED_RETRY_SECONDS,
+    connection: 'close',
   })
 }
 
