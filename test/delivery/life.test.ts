@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hangs, inTurn, says } from '../kit/endpoint.ts'
 import { setUsage, usageOf } from '../kit/limits.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
+import { untilBlocked } from '../kit/row-locks.ts'
 import { uuid } from '../kit/seed.ts'
 
 let relay: Relay
@@ -105,10 +106,7 @@ test('a delivery that a worker parks while its connection is deleted is cancelle
   const lock = 'select from delivery where event_id = $1 for update'
   await client.query(lock, [uuid('evt', eventId)])
   await relay.change('destinations', route.destination.id, { isEnabled: false })
-  await eventually(async () => {
-    const { rows } = await relay.pool.query(`select from pg_locks where not granted`)
-    expect(rows).not.toEqual([])
-  })
+  await untilBlocked(relay.pool, 1)
   await remove(`/v1/connections/${route.connection.id}`)
   await client.query('commit')
   client.release()

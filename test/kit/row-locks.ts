@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect } from 'vitest'
 
-/** Resolves when as many sessions as that wait for a row lock. */
+/** Resolves when as many sessions of this database wait for a lock. */
 export async function untilBlocked(pool: pg.Pool, count: number): Promise<void> {
   await expect
     .poll(async () => {

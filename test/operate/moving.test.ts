@@ -22,6 +22,7 @@ import { PASSWORD, seedPerson, signIn } from '../kit/browser-like.ts'
 import { says } from '../kit/endpoint.ts'
 import { runAdmin, SURROUNDINGS, type Ran } from '../kit/program.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
+import { untilBlocked } from '../kit/row-locks.ts'
 import { uuid } from '../kit/seed.ts'
 import { scratch } from '../kit/servers.ts'
 import { TESTER } from '../kit/tester.ts'
@@ -268,10 +269,7 @@ test('an import that is killed goes on where it ended', { timeout: TEST_MS }, as
   const settings = { DATABASE_URL: b.databaseUrl, POSTERN_ENCRYPTION_KEY: textOf(b.keyring) }
   const words = ['api/admin/main.ts', 'organisations', 'import', ...fileNamed('exported')]
   const killed = spawn(process.execPath, words, { env: { ...SURROUNDINGS, ...settings } })
-  await eventually(async () => {
-    const { rows } = await b.pool.query(`select from pg_locks where not granted`)
-    expect(rows).toHaveLength(1)
-  }, TEST_MS)
+  await untilBlocked(b.pool, 1)
   killed.kill('SIGKILL')
   await once(killed, 'exit')
   await lock.query('rollback')
