@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs'
 
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
 /** Wall time for every role. Nothing else in the tree reads the system's clock for a decision. */
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 
-import { timestamp } from '../../core/clock.ts'
+import { HOUR_MS, timestamp } from '../../core/clock.ts'
 import { Id, Timestamp } from '../http/fields.ts'
 import { WaitingDeliveries } from '../statistics/routes.ts'
 import { Dashboard } from '../statistics/shape.ts'
 import { reads } from './capability.ts'
 import { From, When } from './inputs.ts'
 
-const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
 
 /** Longer ranges are counted by the day. */

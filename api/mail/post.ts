@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts'
 import type { Db } from '../../core/db/connection/db.ts'
 import { takeAllowance, type Allowance } from '../../core/db/connectors/public-limits.ts'
 import {
@@ -30,9 +31,6 @@ export interface Sending {
   /** Whether `by` has proved that the account is theirs: strangers do not use up its letters. */
   isOwn?: boolean
 }
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** Sends the letters of accounts, few to one address: strangers can have them sent to anybody. */
 export class Post implements AsyncDisposable {

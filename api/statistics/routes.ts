@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { COUNTED_MAX, readWaiting } from '../../core/db/deliveries/read/waiting-counts.ts'
 import { readBacklog } from '../../core/db/statistics/backlog.ts'
 import {
@@ -33,7 +34,6 @@ import { BacklogHistory, Dashboard, groupsOf, viewBacklog, viewDashboard } from 
 
 const tag = 'Deliveries'
 const read = { resource: 'deliveries', level: 'read' } as const
-const DAY_MS = 86_400_000
 
 const GROUPS = ['source', 'destination', 'connection', 'rejectionReason'] as const
 const PREFIX = { source: 'src', destination: 'dst', connection: 'con' } as const

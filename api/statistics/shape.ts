@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { timestamp } from '../../core/clock.ts'
+import { DAY_MS, MINUTE_MS, timestamp } from '../../core/clock.ts'
 import type { DeliveryCounts, EventCounts } from '../../core/db/statistics/dashboard.ts'
 import { Histogram, type ListedBuckets } from '../../core/statistics/histogram.ts'
 import { Timestamp } from '../http/fields.ts'
@@ -79,9 +79,6 @@ const BacklogBucket = z
 export const BacklogHistory = z
   .object({ data: z.array(BacklogBucket).describe('By time.') })
   .meta({ id: 'BacklogHistory', description: 'How much waited over time.' })
-
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 
 type Shown = z.input<typeof DashboardBucket>
 

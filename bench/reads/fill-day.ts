@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { wholeOf } from '../../core/db/statistics/rollups.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import type { Granularity } from '../../core/statistics/granularity.ts'
@@ -15,8 +16,6 @@ import {
   WAITING,
 } from './history-sql.ts'
 import type { Era } from './tenants.ts'
-
-const DAY_MS = 86_400_000
 
 /** Counts by the minute are kept for two days. */
 const MINUTES_DAYS = 2

@@ -1,13 +1,12 @@
 import pg from 'pg'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { newId } from '../../core/ids.ts'
 import { BUILT_IN_PLANS } from '../../core/plans/built-in-plans.ts'
 import { retentionClassOf } from '../../core/plans/plans.ts'
 import { fillDay, type Day } from './fill-day.ts'
 import { ADD_SLOTS, ADD_SOURCE, DROP_ROUTES, ROUTES } from './history-sql.ts'
 import { makeOthers, routesOf, type Era, type Measured } from './tenants.ts'
-
-const DAY_MS = 86_400_000
 
 /** As many as the measured machine has cores. */
 const WRITERS = 2

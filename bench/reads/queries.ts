@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/clock.ts'
 import type { Db, Pool } from '../../core/db/connection/db.ts'
 import { attemptsOf } from '../../core/db/deliveries/read/attempts.ts'
 import { deliveriesOfEvent, findDelivery } from '../../core/db/deliveries/read/deliveries.ts'
@@ -18,7 +19,6 @@ import { LIST_LIMIT_DEFAULT, PAGE_READ_ROWS } from '../../core/limits.ts'
 import { bucketsOver } from '../../core/statistics/granularity.ts'
 import type { Measured } from './tenants.ts'
 
-const DAY_MS = 86_400_000
 const OLD_DAYS = 45
 
 type Query = [name: string, run: (db: Db) => Promise<unknown>]

@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../../core/clock.ts'
 
 /**
  * Rounds of each request; a search takes up to a second. The 99th of a hundred would be its second worst, which two pauses of the

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { DAY_MS } from '../clock.ts'
 import { connectionsOf } from '../db/configuration/connections.ts'
 import { findDestinations } from '../db/configuration/destinations.ts'
 import type { Db } from '../db/connection/db.ts'
@@ -19,8 +20,6 @@ import { hardCapOf, type Standing } from '../plans/standing.ts'
 
 /** Why an event is not sent again. (spec: Event status, rules 1 and 2; Retention; Delivery quota) */
 export type ReplayRefusal = 'rejected' | 'duplicate' | 'past_retention' | 'quota_exceeded'
-
-const DAY_MS = 86_400_000
 
 const Headers = z.array(z.tuple([z.string(), z.string()]))
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 
+import { MINUTE_MS } from '../clock.ts'
 import { isSameAlert, isToTell, levelsToTell, type Untold } from './telling.ts'
 
-const MINUTE_MS = 60_000
 const NOW = 1_800_000_000_000
 const NEW: Untold = {
   level: 1,

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { DAY_MS, type Clock } from '../clock.ts'
 import { findPlanRows } from '../db/billing/subscriptions.ts'
 import { findOrganisation, findOwnOrganisation } from '../db/configuration/organisations.ts'
 import { SEALED_TABLES } from '../db/configuration/sealed-secrets.ts'
@@ -20,8 +20,6 @@ import { readHeader, readLines, splitLines, type Header, type Line } from './fil
 import { EventPage } from './import-events.ts'
 import { sealSecrets } from './moved-secrets.ts'
 import { UnreadableFile } from './sealed-file.ts'
-
-const DAY_MS = 86_400_000
 
 export interface ImportDeps {
   db: Db

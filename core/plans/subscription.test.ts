@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
+import { DAY_MS } from '../clock.ts'
 import { PLAN_NAMES } from './plans.ts'
 import {
   advance,
@@ -13,7 +14,6 @@ import {
   type Transition,
 } from './subscription.ts'
 
-const DAY_MS = 86_400_000
 const START = Date.parse('2026-01-31T10:30:00.000Z')
 
 const plan = fc.constantFrom(...PLAN_NAMES)

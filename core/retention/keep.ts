@@ -1,7 +1,6 @@
+import { DAY_MS } from '../clock.ts'
 import { firstIdAt } from '../ids.ts'
 import { OVERDUE_CLASS, RETENTION_CLASSES } from '../limits.ts'
-
-const DAY_MS = 86_400_000
 
 /** Soon after the UTC day ends: nearly all that is due then is in days that lie whole in the past. Ours. */
 const RUN_AT_MS = 20 * 60_000

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 
+import { DAY_MS } from '../clock.ts'
 import { bucketsOver, countOf, fromBefore, startsOf, type Granularity } from './granularity.ts'
-
-const DAY_MS = 86_400_000
 
 test.for<[granularity: Granularity, from: string, to: string, first: string, count: number]>([
   ['hour', '2026-11-20T09:00:00Z', '2026-11-20T11:00:00Z', '2026-11-20T09:00:00Z', 2],

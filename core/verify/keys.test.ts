@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
+import { DAY_MS } from '../clock.ts'
 import { splitSecrets } from './config/secrets.ts'
 import { KeysBusy, KeyStore, verifyWithKeys } from './keys.ts'
 import { VerifierInput } from './presets/presets.ts'
@@ -14,7 +15,6 @@ import { selfSigned } from './self-signed.fixture.ts'
 import { compileVerifier } from './verify.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
-const DAY_MS = 86_400_000
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const ec = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
 

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 
+import { MINUTE_MS } from '../../core/clock.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { deleteOldChanges } from '../../core/db/processes/processes.ts'
 import { deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
@@ -34,7 +35,6 @@ const OPERATIONS_MS = 100
 /** The longest rest of a task that finds nothing to do. */
 const IDLE_MS = 4_000
 const CANCELLATIONS_MS = 1_000
-const MINUTE_MS = 60_000
 
 export interface HousekeeperDeps
   extends SweepDeps, BillingTaskDeps, SecretsTaskDeps, AlertTasksDeps {

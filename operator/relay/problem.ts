@@ -1,8 +1,8 @@
 import { PosternError } from '../../clients/typescript/index.ts'
+import { MINUTE_MS } from '../../core/clock.ts'
 import { isStalled, type Fault } from '../kinds/reasons.ts'
 import { NotPostern, RelayAway, RelayNotAllowed, RelayPaused } from './relay-error.ts'
 
-const MINUTE_MS = 60_000
 const AWAY_MS = 15_000
 
 /** Why an object cannot be as it is declared. (docs/kubernetes/conditions.md) */

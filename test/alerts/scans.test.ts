@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../core/clock.ts'
 import { agedBacklogs } from '../../core/db/alerts/signals/backlog-signals.ts'
 import { floodedSources } from '../../core/db/alerts/signals/rejection-signals.ts'
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
@@ -10,7 +11,6 @@ import { startWorld, type World } from '../kit/world.ts'
 
 const QUIET_SOURCES = 3_000
 const LANES = 2_000
-const HOUR_MS = 3_600_000
 
 let world: World
 /** As a housekeeper's; a single session, whose statistics can be written before they are read. */

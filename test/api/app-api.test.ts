@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { MINUTE_MS } from '../../core/clock.ts'
 import { deleteMembership, setRole } from '../../core/db/accounts/memberships.ts'
 import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
 import { uuid } from '../kit/seed.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
-
-const MINUTE_MS = 60_000
 
 let world: World
 let other: Tenant

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
 import { closeWindows } from '../../core/billing/close-windows.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { listLedger, type LedgerEntry } from '../../core/db/billing/ledger.ts'
 import { foldUsage } from '../../core/db/billing/usage.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
@@ -11,8 +12,6 @@ import type { Answer } from '../kit/call-api.ts'
 import { seedRoute, seedEvent, uuid } from '../kit/seed.ts'
 import { TESTER } from '../kit/tester.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
-
-const DAY_MS = 86_400_000
 
 let world: World
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { ensureDay } from '../../core/db/connection/day-partitions.ts'
 import type { Delivery } from '../../core/db/deliveries/read/deliveries.ts'
 import type { DeliveryFilter } from '../../core/db/deliveries/read/delivery-indexes.ts'
@@ -10,8 +11,6 @@ import { cut } from '../../core/db/lists/indexed-lists.ts'
 import { NO_FILTER } from '../kit/no-filter.ts'
 import { seedRoute, seedDelivery, seedEvent, uuid, type SeededRoute } from '../kit/seed.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
-
-const DAY_MS = 86_400_000
 
 /** Rows that a statement reads: so few that every filter without an index is cut short again and again. */
 const READ_ROWS = 3

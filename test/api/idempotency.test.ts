@@ -6,6 +6,7 @@ import { z } from 'zod'
 
 import { buildApp } from '../../api/app.ts'
 import type { Route } from '../../api/http/route.ts'
+import { HOUR_MS } from '../../core/clock.ts'
 import { openDb, openPool } from '../../core/db/connection/db.ts'
 import { claimAnswer, deleteOldAnswers } from '../../core/db/requests/idempotent-answers.ts'
 import {
@@ -24,8 +25,6 @@ beforeAll(async () => {
   world = await startWorld()
 })
 afterAll(async () => await world[Symbol.asyncDispose]())
-
-const HOUR_MS = 3_600_000
 
 async function post(
   path: string,

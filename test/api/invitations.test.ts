@@ -4,14 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { endInvitation, invite } from '../../api/accounts/organisations/invitations.ts'
 import { changePlan } from '../../api/accounts/organisations/organisations.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { listInvitations, openInvitations } from '../../core/db/configuration/invitations.ts'
 import { Refusal } from '../../core/errors.ts'
 import { runAdmin } from '../kit/program.ts'
 import { uuid } from '../kit/seed.ts'
 import { TESTER } from '../kit/tester.ts'
 import { startWorld, type World } from '../kit/world.ts'
-
-const DAY_MS = 86_400_000
 
 let world: World
 beforeAll(async () => {

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ACCOUNT_ROUTES } from '../../api/accounts/account-routes.ts'
 import type { Role } from '../../core/accounts/role.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { openBrowser, PASSWORD, seedPerson, signIn, type Browser } from '../kit/browser-like.ts'
 import { runAdmin } from '../kit/program.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
-const DAY_MS = 86_400_000
 const UNKNOWN = { code: 'UNAUTHORIZED', status: 401 }
 const ROLES: readonly Role[] = ['owner', 'admin', 'member']
 

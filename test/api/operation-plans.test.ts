@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { MATCHED_MAX } from '../../core/limits.ts'
 import { says } from '../kit/endpoint.ts'
 import { eventually, startRelay, type Resource } from '../kit/relay.ts'
 import { seedDelivery, seedEvent, seedRoute, uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
-
-const DAY_MS = 86_400_000
 
 async function plan(on: World, kind: string, filter: object): Promise<Resource> {
   const answer = await on.api('POST', '/v1/operations/plan', { kind, filter })

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { runRetention } from '../../core/retention/run-retention.ts'
 import { eventually, startRelay, type Relay } from '../kit/relay.ts'
-
-const DAY_MS = 86_400_000
 
 let relay: Relay
 beforeAll(async () => {

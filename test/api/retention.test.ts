@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { expireWaiting } from '../../core/db/retention/expiry.ts'
 import { lastRunMs } from '../../core/db/retention/runs.ts'
@@ -21,7 +22,6 @@ import {
 } from '../kit/seed.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
-const DAY_MS = 86_400_000
 const HELD_MS = 7 * DAY_MS
 
 type PlanOfTest = 'hobby' | 'launch' | 'scale' | 'enterprise'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { work } from '../../core/accounts/password.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { insertSession } from '../../core/db/accounts/sessions.ts'
 import { newId } from '../../core/ids.ts'
 import { hashSecret } from '../../core/keys/secret-text.ts'
@@ -16,7 +17,6 @@ import {
 import { uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
-const DAY_MS = 86_400_000
 const REFUSED = { code: 'UNAUTHORIZED', status: 401 }
 
 let world: World

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { expect, inject, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { ensureDay, ensurePartitions } from '../../core/db/connection/day-partitions.ts'
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import { buildLateIndexes } from '../../core/db/lists/late-indexes.ts'
@@ -12,8 +13,6 @@ import { rollUpDeliveries } from '../../core/db/statistics/rollups.ts'
 import { newId } from '../../core/ids.ts'
 import { seedRoute, seedDelivery } from '../kit/seed.ts'
 import { startWorld } from '../kit/world.ts'
-
-const DAY_MS = 86_400_000
 
 /** Every table below `delivery` that has no valid index by source. */
 async function without({ db }: { db: Db }): Promise<string[]> {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { eventually } from '../kit/relay.ts'
 import { openProxy, type Proxy } from './proxy.ts'
 import { openScene, type Scene } from './scene.ts'
@@ -7,7 +8,6 @@ import { openScene, type Scene } from './scene.ts'
 /** Objects whose resource cannot be deleted, and how long each is held. */
 const SOON_MS = 90_000
 const REFUSED_MS = 300_000
-const DAY_MS = 86_400_000
 /** So much is left of a bound when an operator looks whose clock is ahead by the rest. */
 const LEFT_MS = 20_000
 /** A time of Kubernetes has whole seconds. */

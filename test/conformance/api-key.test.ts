@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../core/clock.ts'
 import { RESOURCES } from '../../core/keys/permissions.ts'
 import { admin } from './admin.ts'
 import { advance, nowMs } from './clock.ts'
@@ -9,8 +10,6 @@ interface Key {
   id: string
   key: string
 }
-
-const HOUR_MS = 3_600_000
 
 let tenant: Tenant
 let bound: Key

@@ -1,5 +1,6 @@
 import { beforeAll, expect, inject, test } from 'vitest'
 
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts'
 import type { PlanName } from '../../core/plans/plans.ts'
 import { listen } from '../kit/event-stream.ts'
 import type { Resource } from '../kit/relay.ts'
@@ -8,8 +9,6 @@ import { advance } from './clock.ts'
 import { accept, eventually, openEndpoint, openTenant, send, type Tenant } from './tenant.ts'
 
 const { apiUrl } = inject('installation')
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 let tenant: Tenant
 beforeAll(async () => {

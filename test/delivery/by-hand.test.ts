@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../core/clock.ts'
 import { hangs, says, type Endpoint } from '../kit/endpoint.ts'
 import { eventually, startRelay, type Relay, type Resource } from '../kit/relay.ts'
 
@@ -9,7 +10,6 @@ beforeAll(async () => {
 })
 afterAll(async () => await relay[Symbol.asyncDispose]())
 
-const HOUR_MS = 3_600_000
 const BUSY = says(429, { 'retry-after': '3600' })
 const POLICY = { strategy: 'schedule', scheduleSeconds: [3_600], maxAttempts: 2 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { HOUR_MS, MINUTE_MS } from '../../core/clock.ts'
 import { foldDeliveries } from '../../core/db/statistics/folds.ts'
 import { judgeDestinations } from '../../dataplane/housekeeper/tasks/failing.ts'
 import { says } from '../kit/endpoint.ts'
@@ -8,8 +9,6 @@ import { noticesOf } from '../kit/notices.ts'
 import { eventually, startRelay, type Relay, type Resource, type Route } from '../kit/relay.ts'
 import { uuid } from '../kit/seed.ts'
 
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
 const ONCE = { strategy: 'schedule', scheduleSeconds: [1], maxAttempts: 1 }
 
 let relay: Relay

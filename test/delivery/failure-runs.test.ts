@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { readCommand } from '../../api/admin/commands.ts'
+import { DAY_MS, MINUTE_MS } from '../../core/clock.ts'
 import { readSettings } from '../../core/config.ts'
 import { deleteEndedRuns, listRuns } from '../../core/db/deliveries/upkeep/destination-failures.ts'
 import {
@@ -18,9 +19,6 @@ import { seedDelivery, uuid } from '../kit/seed.ts'
 import { startWorld, type World } from '../kit/world.ts'
 
 type Resource = Answer['body']
-
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 
 let world: World
 beforeAll(async () => {

@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { decodeId } from '../../core/ids.ts'
 import { says } from '../kit/endpoint.ts'
 import { startRelay, type Relay } from '../kit/relay.ts'
-
-const DAY_MS = 86_400_000
 
 /** Past every day whose partition is there. */
 const UNMADE_DAYS = 100

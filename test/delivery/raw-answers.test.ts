@@ -11,6 +11,7 @@ import { gzipSync } from 'node:zlib'
 
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 
+import { HOUR_MS } from '../../core/clock.ts'
 import { directTransport } from '../../core/delivery/direct/exchange.ts'
 import { Connections } from '../../core/delivery/direct/http-connections.ts'
 import type { AttemptResponse } from '../../core/delivery/transport.ts'
@@ -495,7 +496,6 @@ test('a request whose deadline passes before it is connected leaves nothing behi
   await connections.close()
 })
 
-const HOUR_MS = 3_600_000
 const pair = generateKeyPairSync('rsa', { modulusLength: 2_048 })
 const key = pair.privateKey.export({ format: 'pem', type: 'pkcs8' })
 

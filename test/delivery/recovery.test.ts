@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { expect, test } from 'vitest'
 
+import { DAY_MS } from '../../core/clock.ts'
 import { readWatermark, writeWatermark } from '../../core/db/deliveries/upkeep/sweep.ts'
 import { firstIdAt } from '../../core/ids.ts'
 import { unpackDeliveries } from '../../core/jetstream/delivery-message.ts'
@@ -19,8 +20,6 @@ import { homeOf } from '../kit/partitions.ts'
 import { eventually, startRelay, type Relay } from '../kit/relay.ts'
 import { seedRoute, seedDelivery, uuid } from '../kit/seed.ts'
 import { startWorld } from '../kit/world.ts'
-
-const DAY_MS = 86_400_000
 
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000

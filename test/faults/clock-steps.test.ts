@@ -4,6 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../core/clock.ts'
 import { PARTITION_HELD_MS } from '../../core/db/deliveries/work/partition-owners.ts'
 import { holdLease, LEASE_HELD_MS } from '../../core/db/processes/leases.ts'
 import { firstIdAt } from '../../core/ids.ts'
@@ -14,7 +15,6 @@ import { listen } from '../kit/event-stream.ts'
 import { eventually, startRelay, type Relay } from '../kit/relay.ts'
 import { startWorld } from '../kit/world.ts'
 
-const HOUR_MS = 3_600_000
 /** Past the lease of a first attempt and the margin of the sweep. */
 const SWEPT_MS = 21_000
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { HOUR_MS } from '../../core/clock.ts'
 import { DESTINATION_CONCURRENCY_DEFAULT } from '../../core/limits.ts'
 import { isGone } from '../../standalone/processes/os-process.ts'
 import { listen } from '../kit/event-stream.ts'
@@ -17,7 +18,6 @@ import { settle } from './settle.ts'
 import { isAccepted } from './tally.ts'
 import { until } from './until.ts'
 
-const HOUR_MS = 3_600_000
 const PER_SECOND = 150
 const PHASE_SECONDS = 4
 /** Below what the paced destination takes, so that its queue is short at all times. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
+import { HOUR_MS } from '../../core/clock.ts'
 import { spoolSettings } from '../../dataplane/ingest/spool/spool.ts'
 import { openDatabaseLink, type DatabaseLink } from '../kit/database-link.ts'
 import { listen } from '../kit/event-stream.ts'
@@ -23,7 +24,6 @@ import { TESTER } from '../kit/tester.ts'
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
 const BACK_MS = 15_000
-const HOUR_MS = 3_600_000
 
 /** Everybody reaches PostgreSQL; the ingest process under test by a link that can be cut. */
 const stack = new AsyncDisposableStack()

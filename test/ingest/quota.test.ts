@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { overridePlan } from '../../api/accounts/organisations/organisations.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { listLedger } from '../../core/db/billing/ledger.ts'
 import { announceChanges } from '../../core/notices/config-changes.ts'
 import type { EntitlementOverrides } from '../../core/plans/plans.ts'
@@ -16,7 +17,6 @@ import { uuid } from '../kit/seed.ts'
 import { TESTER } from '../kit/tester.ts'
 import type { Tenant } from '../kit/world.ts'
 
-const DAY_MS = 86_400_000
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 let relay: Relay

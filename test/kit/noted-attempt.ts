@@ -1,10 +1,9 @@
 import { expect } from 'vitest'
 
+import { MINUTE_MS } from '../../core/clock.ts'
 import { foldDeliveries } from '../../core/db/statistics/folds.ts'
 import { eventually, type Relay, type Route } from './relay.ts'
 import { uuid } from './seed.ts'
-
-const MINUTE_MS = 60_000
 
 /** Sends an event and waits until the failure, or success, of its attempt is noted of the destination, to the minute. */
 export async function noteAttempt(

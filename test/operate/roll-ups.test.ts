@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { DAY_MS, MINUTE_MS } from '../../core/clock.ts'
 import { openDb, openPool, type Db } from '../../core/db/connection/db.ts'
 import {
   readDeliveryCounts,
@@ -17,8 +18,6 @@ import { untilBlocked } from '../kit/row-locks.ts'
 import { seedRoute, uuid } from '../kit/seed.ts'
 import { startWorld, type Tenant, type World } from '../kit/world.ts'
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /** Three minutes before a day ends: minutes, hours and days change within ten. */
 const START_MS = Date.UTC(2026, 10, 20, 23, 57)
 const MINUTES = 10

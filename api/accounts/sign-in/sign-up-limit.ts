@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { takeAllowance } from '../../../core/db/connectors/public-limits.ts'
 import { networkOf } from '../../../core/egress/address.ts'
@@ -5,8 +6,6 @@ import { refuse } from '../../../core/errors.ts'
 import { SIGN_UPS_OF_NETWORK } from '../../../core/limits.ts'
 import { wideNetworkOf } from '../../auth/client-address.ts'
 import type { Deps } from '../../deps.ts'
-
-const DAY_MS = 86_400_000
 
 /**
  * Counts an organisation that a stranger makes. Refuses with RATE_LIMITED when their address, or the network around it, has

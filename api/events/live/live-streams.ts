@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 
 import { Counter, type Registry } from 'prom-client'
 
-import type { Clock } from '../../../core/clock.ts'
+import { DAY_MS, type Clock } from '../../../core/clock.ts'
 import {
   isShareSpent,
   type OrganisationShares,
@@ -61,8 +61,6 @@ const GRANTS_MS = 800
 
 /** A client that found no place tries again. */
 const RETRY_AFTER_SECONDS = 3
-
-const DAY_MS = 86_400_000
 
 interface Open {
   actor: string

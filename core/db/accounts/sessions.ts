@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 
+import { DAY_MS } from '../../clock.ts'
 import {
   API_WINDOW_SECONDS,
   SESSION_DAYS,
@@ -7,8 +8,6 @@ import {
   SESSIONS_PER_PERSON,
 } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
-
-const DAY_MS = 86_400_000
 
 /** A session as one request found it, the request already counted. */
 export interface SessionUse {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 
+import { DAY_MS } from '../../clock.ts'
 import { firstIdAt, timeOfId } from '../../ids.ts'
 import { RETENTION_CLASSES } from '../../limits.ts'
 import type { Db } from './db.ts'
 import { isUndefinedTable } from './failures.ts'
 
-const DAY_MS = 86_400_000
 /** Over a long week-end without a housekeeper. Each day that is not needed yet costs every plan that cannot pass it over. */
 const DAYS_AHEAD = 3
 

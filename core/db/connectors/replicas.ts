@@ -1,5 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 
+import { DAY_MS } from '../../clock.ts'
 import type { Db } from '../connection/db.ts'
 import { afterPage, sortColumn, sortKey, type Listed, type Page } from '../lists/page.ts'
 import type { Tables } from '../tables.ts'
@@ -32,7 +33,6 @@ export interface Enrolled {
 }
 
 const PRUNE_BATCH = 5_000
-const DAY_MS = 86_400_000
 
 /** Undefined for a key that is unknown or was replaced. */
 export async function findEnrolled(db: Db, enrollmentHash: Buffer): Promise<Enrolled | undefined> {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../clock.ts'
 import { idTimes } from './event-stream.ts'
 
 const AT_MS = 1_800_000_000_000
-const HOUR_MS = 3_600_000
 
 test('idTimes() holds the ids of a window, whichever way the clock was set within an hour', () => {
   for (const stepMs of [0, 1_000, HOUR_MS]) {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
+import { DAY_MS } from '../../clock.ts'
 import { firstIdAt, newId, timeOfId } from '../../ids.ts'
 import { behind, isWide, rangesOf, type IdRange } from './id-ranges.ts'
 
-const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 10, 21, 12)
 const OPEN: IdRange = { fromId: undefined, untilId: undefined }
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../clock.ts'
 import { firstIdAt, idAfter, timeOfId } from '../../ids.ts'
 import { RETENTION_CLASSES } from '../../limits.ts'
 
@@ -8,8 +9,6 @@ export interface IdRange {
 }
 
 export type Direction = 'asc' | 'desc'
-
-const DAY_MS = 86_400_000
 
 /** Planning a statement costs as much a partition as running it: a page seldom needs more than the first. */
 const FIRST_MS = DAY_MS

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 
+import { DAY_MS } from '../../clock.ts'
 import { firstIdAt } from '../../ids.ts'
 import { OVERDUE_CLASS, RETENTION_CLASSES } from '../../limits.ts'
 import type { Db } from '../connection/db.ts'
 import type { DayOfClass } from './moves.ts'
-
-const DAY_MS = 86_400_000
 
 /** The order in which a day goes: a delivery decides whether it may, and an event without deliveries harms nobody. */
 const TABLES = ['delivery', 'attempt', 'event'] as const

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 
+import { HOUR_MS } from '../parts/words/spans.ts'
 import { apart, placeOf, rulesOf } from './axis.ts'
-
-const HOUR_MS = 3_600_000
 
 test('half a millisecond and ten hours are both seen', () => {
   const early = placeOf(0.5, 10 * HOUR_MS)

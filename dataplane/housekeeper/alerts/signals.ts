@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Finding } from '../../../core/alerts/alert-types.ts'
-import { timestamp } from '../../../core/clock.ts'
+import { HOUR_MS, MINUTE_MS, timestamp } from '../../../core/clock.ts'
 import {
   agedBacklogs,
   type AgedBacklog,
@@ -41,9 +41,6 @@ import {
 } from '../../../core/limits.ts'
 import { findOverQuota, standingOfQuota } from './quota-signal.ts'
 import type { Signal, SignalDeps } from './signal.ts'
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** How often a signal is looked at that moves slowly, or takes more than a glance. */
 const SLOW_MS = 60_000

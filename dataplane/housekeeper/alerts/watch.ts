@@ -1,5 +1,6 @@
 import type { Finding } from '../../../core/alerts/alert-types.ts'
 import { isToTell } from '../../../core/alerts/telling.ts'
+import { DAY_MS, MINUTE_MS } from '../../../core/clock.ts'
 import {
   closeAlert,
   deleteOldAlerts,
@@ -19,8 +20,6 @@ import type { Signal } from './signal.ts'
 import { SIGNALS } from './signals.ts'
 import { tellOpening, tellRecovery, type TellDeps } from './tell.ts'
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 const SETTLE_MS = ALERT_SETTLE_MINUTES * MINUTE_MS
 
 /** Open alerts that one statement reads, and statements of one pass. */

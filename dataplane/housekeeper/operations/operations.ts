@@ -1,5 +1,5 @@
 import { findStanding } from '../../../core/billing/find-standing.ts'
-import type { Clock } from '../../../core/clock.ts'
+import { DAY_MS, type Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import {
   advanceOperation,
@@ -41,7 +41,6 @@ const RUN_MS = 1_000
 const FULL_MS = 100
 const FAILED_MS = 5_000
 
-const DAY_MS = 86_400_000
 const DELETE_BATCH = 1_000
 
 /**

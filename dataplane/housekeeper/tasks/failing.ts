@@ -1,4 +1,4 @@
-import { timestamp, type Clock } from '../../../core/clock.ts'
+import { DAY_MS, timestamp, type Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import {
   deleteEndedRuns,
@@ -30,8 +30,6 @@ export interface FailingDeps {
   clock: Clock
   log: Logger
 }
-
-const DAY_MS = 86_400_000
 
 /** How long a success is remembered against failures before it that come to be known late. */
 const SUCCESS_KEPT_MS = 3_600_000

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../core/clock.ts'
 import { foldUsage, USAGE_BATCH } from '../../../core/db/billing/usage.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { FOLD_BATCH, foldDeliveries, foldEvents } from '../../../core/db/statistics/folds.ts'
@@ -13,8 +14,6 @@ import {
   ROLLUP_DAYS_OF_MINUTES,
 } from '../../../core/limits.ts'
 import type { Granularity } from '../../../core/statistics/granularity.ts'
-
-const DAY_MS = 86_400_000
 
 /** Minutes are rolled up by so many at once: an hour and a day are then written once for all of them. */
 const ROLL_UP_MS = 300_000

@@ -1,8 +1,6 @@
-import type { Clock } from '../../../core/clock.ts'
+import { MINUTE_MS, type Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../core/db/connection/db.ts'
 import { countEvents } from '../../../core/db/events/event-counts.ts'
-
-const MINUTE_MS = 60_000
 
 /** Counts in memory: sources times reasons times minutes not yet written. */
 const COUNTS_MAX = 10_000

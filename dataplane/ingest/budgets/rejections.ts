@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts'
+import { DAY_MS, type Clock } from '../../../core/clock.ts'
 import {
   REJECTED_BURST,
   REJECTED_BYTES_BURST,
@@ -6,8 +6,6 @@ import {
   REJECTED_BYTES_PER_SECOND,
   REJECTED_PER_SECOND,
 } from '../../../core/limits.ts'
-
-const DAY_MS = 86_400_000
 
 /** Sources and organisations with a budget in memory. */
 const BUDGETS_MAX = 100_000

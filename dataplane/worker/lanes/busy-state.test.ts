@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../../core/clock.ts'
 import type { BusyWindow } from '../../../core/db/deliveries/work/busy-windows.ts'
 import { BusyState } from './busy-state.ts'
 
 const NOW_MS = 1_800_000_000_000
-const HOUR_MS = 3_600_000
 
 const SUCCEEDED = { hasSucceeded: true, busy: null }
 const FAILED = { hasSucceeded: false, busy: null }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
+import { HOUR_MS } from '../../../core/clock.ts'
 import { Pacer } from './pacer.ts'
 
 const START = 1_800_000_000_000
-const HOUR_MS = 3_600_000
 /** Ten a day: one every 2 h 24 min. */
 const INTERVAL_MS = 8_640_000
 const PACED = {

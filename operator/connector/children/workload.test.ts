@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 
+import { MINUTE_MS } from '../../../core/clock.ts'
 import { keyOf, type KubeObject } from '../../runtime/kube/object.ts'
 import { Store } from '../../runtime/watch/store.ts'
 import { BY_UID } from '../../world/by.ts'
 import type { RollingSince } from '../memory.ts'
 import { rollingIn } from './workload.ts'
-
-const MINUTE_MS = 60_000
 
 function connector(name: string, disabled: boolean, version = 1): KubeObject {
   const metadata = { namespace: 'shop', name, uid: `${name}-uid`, resourceVersion: `${version}` }

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
+import { MINUTE_MS } from '../../../core/clock.ts'
 import { Memories } from '../memory.ts'
 import { leftMs } from './progress.ts'
 
-const MINUTE_MS = 60_000
 const START = Date.parse('2026-11-26T12:00:00Z')
 
 beforeEach(() => void vi.useFakeTimers({ now: START, toFake: ['Date'] }))

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { DAY_MS } from '../../../clock.ts'
 import { firstIdAt, timeOfId } from '../../../ids.ts'
 import { conditionsOf, type IndexedList } from '../../lists/indexed-lists.ts'
 import { isEqual, type Equal } from '../../lists/ordered.ts'
@@ -39,8 +40,6 @@ type Equals = IndexedList['equals']
 
 /** First attempts begin at once and leave no waiting row: one ends within its lease or has one by then. Several leases. */
 const FRESH_MS = 60_000
-
-const DAY_MS = 86_400_000
 
 /** A claimed row's time is the worker's lease. */
 const IS_TIMED = sql`t.next_at is not null and t.claimed_by is null`

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../../clock.ts'
 import { bucketOf } from '../../../statistics/histogram.ts'
 import {
   int2Array,
@@ -6,8 +7,6 @@ import {
   timeArray,
   uuidArray,
 } from '../../connection/binary-arrays.ts'
-
-const MINUTE_MS = 60_000
 
 /** The facts of a result for statistics. A result without source and connection is a test, which is not counted. */
 interface CountedResult {

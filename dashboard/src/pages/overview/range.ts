@@ -1,8 +1,6 @@
+import { DAY_MS, HOUR_MS } from '../../parts/words/spans.ts'
 import { timeText } from '../../parts/words/time.tsx'
 import type { Range } from '../../routes/values.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** Counts are kept by the minute for two days, and by the hour for ninety. */
 const MINUTES_KEPT_MS = 2 * DAY_MS

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
 import { useProject } from '../../session/project.tsx'
 import { compact, counted } from '../words/numbers.ts'
+import { HOUR_MS } from '../words/spans.ts'
 import { StatusShape } from '../words/status.tsx'
 import { kindOf } from './health-strip.tsx'
 
@@ -11,7 +12,6 @@ import './last-day.css'
 type Bucket = Schemas['DashboardBucket']
 
 const HOURS = 24
-const HOUR_MS = 3_600_000
 
 /** The last day of each source, destination or connection of a list, hour by hour: a single request for all rows. */
 export function useLastDay(

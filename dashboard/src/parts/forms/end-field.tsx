@@ -1,6 +1,5 @@
+import { DAY_MS } from '../words/spans.ts'
 import { SelectField } from './fields.tsx'
-
-const DAY_MS = 86_400_000
 
 const ENDS = [
   ['', 'never'],

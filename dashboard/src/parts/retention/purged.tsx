@@ -2,10 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 
 import { useProject } from '../../session/project.tsx'
 import { counted } from '../words/numbers.ts'
+import { DAY_MS } from '../words/spans.ts'
 import { Time } from '../words/time.tsx'
 import { timeOfId } from './time-of-id.ts'
-
-const DAY_MS = 86_400_000
 
 /** Why an event or delivery that was there once is gone: its id says when it was made. */
 export function Purged({ id }: { id: string }) {

@@ -5,6 +5,7 @@ import type { Schemas } from '../../../api/client.ts'
 import { HealthStrip } from '../../../parts/charts/health-strip.tsx'
 import { useNames } from '../../../parts/names/names.ts'
 import { counted } from '../../../parts/words/numbers.ts'
+import { DAY_MS } from '../../../parts/words/spans.ts'
 import { timeText } from '../../../parts/words/time.tsx'
 import { useProject } from '../../../session/project.tsx'
 import { useAlerts } from '../../alerts/queries.ts'
@@ -12,7 +13,6 @@ import { TestDelivery } from './test-delivery.tsx'
 import { attemptTimes, paceOf, spanOfSeconds } from './words.ts'
 
 const DAYS = 7
-const DAY_MS = 86_400_000
 
 type Destination = Schemas['Destination']
 

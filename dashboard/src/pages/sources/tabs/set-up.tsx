@@ -9,11 +9,10 @@ import { verifierWord } from '../../../parts/verifier/presets.ts'
 import { Command, CopyButton } from '../../../parts/words/copy.tsx'
 import { bytes, counted, whole } from '../../../parts/words/numbers.ts'
 import { quoted } from '../../../parts/words/shell.ts'
+import { DAY_MS } from '../../../parts/words/spans.ts'
 import { Time } from '../../../parts/words/time.tsx'
 import { useProject } from '../../../session/project.tsx'
 import { MailAddress, SendMail } from '../mail/mail-address.tsx'
-
-const DAY_MS = 86_400_000
 
 export function SetUp({ source }: { source: Schemas['Source'] }) {
   const isMail = source.kind === 'email'
