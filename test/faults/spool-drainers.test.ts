@@ -57,8 +57,15 @@ async function sendOneEach(routes: readonly Route[]): Promise<void> {
   }
 }
 
+/** Each commit takes 0.1 s once PostgreSQL is started again: a fast machine would drain all before a process is killed. */
+async function slowCommits(): Promise<void> {
+  await relay.query('alter system set commit_delay = 100000', [])
+  await relay.query('alter system set commit_siblings = 0', [])
+}
+
 async function sendThroughOutage(routes: readonly Route[]): Promise<(readonly Sent[])[]> {
   await sendOneEach(routes)
+  await slowCommits()
   await (await startTestPostgres(servers)).stop()
   const loads = routes.map((route) => startLoad({ ...route, perSecond: PER_SECOND }))
   for (const load of loads) await load.reached(SPOOLED)
