@@ -47,13 +47,26 @@ function openWatched(statementTimeoutMs: number): { pool: Pool; lines: string[] 
   return { pool, lines }
 }
 
-/** Commits wait for the standby of this name; for none if it is empty. */
+/** Returns when commits wait for the standby of this name; for none if it is empty. */
 async function waitFor(standby: string): Promise<void> {
+  await onServer(`alter system set synchronous_standby_names = '${standby}'`)
+  await onServer('select pg_reload_conf()')
+  await expect
+    .poll(async () => await onServer('show synchronous_standby_names'))
+    .toEqual([{ synchronous_standby_names: standby }])
+  // Commits go by what the checkpointer has read, which it does before the next checkpoint.
+  await onServer('checkpoint')
+}
+
+/** The rows of a statement on a connection of its own. */
+async function onServer(statement: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
-  await client.query(`alter system set synchronous_standby_names = '${standby}'`)
-  await client.query('select pg_reload_conf()')
-  await client.end()
+  try {
+    return (await client.query<object>(statement)).rows
+  } finally {
+    await client.end()
+  }
 }
 
 const insert = async (pool: Pool): Promise<unknown> =>
