@@ -8,7 +8,7 @@ import type { World } from './world/world.ts'
 /** Tenants choose how many Connectors and Relays there are: a gauge has so many series and no more. */
 export const SERIES_MAX = 1_000
 
-/** Reasons of objects that somebody has switched off. */
+/** Reasons of objects that are switched off on purpose. */
 const SWITCHED_OFF = new Set(['Suspended', 'Disabled', 'ScaledToZero'])
 
 type Stores = Pick<World, 'relays' | 'connectors' | 'sources' | 'destinations' | 'connections'>

@@ -68,7 +68,7 @@ export class SpoolReader implements AsyncDisposable {
     await this.#deps.manager.consumers.delete(SPOOL_STREAM, this.#consumer).catch(() => {})
   }
 
-  /** Messages of a request, and what ended it; undefined when all that it asked for came. */
+  /** Messages of a request, and its end; undefined when all messages that it requested came. */
   async #ask(request: {
     batch: number
     max_bytes?: number

@@ -21,12 +21,12 @@ const ENROLLED_ANNOTATION = `${GROUP}/enrolled-at`
 const CONTENT_ANNOTATION = `${GROUP}/content`
 
 const ROTATE_MIN_MS = 3_600_000
-/** A connector takes one agent in 5 seconds, and says nothing of a key meanwhile. */
+/** A connector enrols one agent in 5 seconds; a check of its key is answered 429 meanwhile. */
 const UNSURE_LOOK_MS = 6_000
 
 export interface Enrolled {
   enrolledAt: string
-  /** The version of the Secret, whose key is then known to be good; undefined while the relay has not said so. */
+  /** The version of the Secret, whose key the relay takes; undefined until the relay has confirmed it. */
   version: string | undefined
   /** When the key is to be replaced. */
   rotateInMs: number | undefined
@@ -106,7 +106,7 @@ function lastOf({ memory, connector }: Enrolling): string | undefined {
   return memory.enrolled?.version ?? connector['status']?.enrollmentVersion
 }
 
-/** Nothing was changed since, as far as anybody knows: an earlier operator has left no version. */
+/** Counts as unchanged: an earlier operator has left no version. */
 function isLast(asked: Enrolling, secret: KubeObject): boolean {
   const last = lastOf(asked)
   return last === undefined || last === versionOf(secret)

@@ -19,7 +19,7 @@ export interface Adoption {
 }
 
 /**
- * Why an object may not have a resource, with a remedy; undefined when it may. A resource is nobody's, the object's own,
+ * Why an object may not have a resource, with a remedy; undefined when it may. A resource has no owner, is the object's own,
  * released and asked for, or asked for from where this operator does not see. (docs/kubernetes/conditions.md)
  */
 export function refusalOf(

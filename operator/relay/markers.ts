@@ -39,7 +39,7 @@ export function ownerIn(
   return (metadata) => (metadata[CLUSTER] === clusterId ? metadata[UID] : undefined)
 }
 
-/** Whom a resource belongs to, or belonged to until it was released; undefined when it is nobody's. */
+/** Whom a resource belongs to, or belonged to until it was released; undefined when it has no owner. */
 export function ownerOf(metadata: Record<string, string>): Owner | undefined {
   const { [CLUSTER]: clusterId = '', [NAMESPACE]: namespace = '', [NAME]: name = '' } = metadata
   const { [UID]: uid, [RELEASED]: releasedAt } = metadata

@@ -155,7 +155,7 @@ export class RelayClient {
   }
 
   /**
-   * Whether agents may enrol with a key; undefined when the relay does not say. The relay looks at the key before the body,
+   * Whether agents may enrol with a key; undefined when the answer decides neither. The relay checks the key before the body,
    * which is none that an agent could enrol by.
    */
   async takesEnrollmentKey(key: string): Promise<boolean | undefined> {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /**
- * As stands before several gateways: each connection goes to the next of these ports at which somebody listens. Bytes and ends take
+ * As stands before several gateways: each connection goes to the next of these ports that accepts it. Bytes and ends take
  * `delayMs` each way.
  */
 export async function openBalancer(

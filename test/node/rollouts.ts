@@ -9,7 +9,7 @@ import { missing, send } from './webhooks.ts'
 const PATH = `/apis/postern.dev/v1alpha1/namespaces/${CUSTOMER}/connectors/inside`
 const SOON_MS = 2 * MINUTES
 
-/** A change that no pod comes of, how it is taken back, and what `Ready` says meanwhile. */
+/** A change that no pod comes of, how it is taken back, and the state of `Ready` meanwhile. */
 const STUCK = [
   {
     change: { template: { image: 'postern.test/absent:1' } },

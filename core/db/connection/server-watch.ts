@@ -68,7 +68,7 @@ export class ServerWatch implements AsyncDisposable {
   async #look(): Promise<void> {
     const { retirement, log } = this.#options
     const slow = retirement.unanswered(SLOW_MS)
-    // Statements are given up long before an outage ends, while their commits go on waiting: only the server knows its end.
+    // Statements are given up long before an outage ends, while their commits go on waiting: only the server shows its end.
     const isCalm = slow.length === 0 && !this.#waitsForStandby
     const running = isCalm ? [] : await this.#runningOf(slow)
     // Without a primary to reach, the statements wait for theirs.
